@@ -1,0 +1,86 @@
+#include "../mercer/products.hpp"
+#include "arrays.hpp"
+
+namespace mercer::bind {
+
+namespace {
+
+using Parameters = std::vector<double>;
+using MaybeVector = std::optional<Vector<double>>;
+
+// Run `body` with a value of the type the samples are stored in.
+template <class Body>
+nb::object in_precision_of(const Samples& samples, Body body) {
+  return samples.precision == Precision::full ? body(double{}) : body(float{});
+}
+
+nb::object matrix(const std::string& measure, const std::string& transform, const Parameters& parameters,
+                  MaybeVector centre, MaybeVector weights, nb::handle x, nb::handle y, std::size_t n_threads,
+                  const std::string& level) {
+  const SamplesIn xs = samples_in(x), ys = samples_in(y);
+  check_same_kind(xs.view, ys.view);
+  const SpecIn spec = spec_in(measure, transform, parameters, std::move(centre), std::move(weights), xs.view);
+  const Level& loops = find_level(level);
+  return in_precision_of(xs.view, [&](auto kind) {
+    using T = decltype(kind);
+    auto out = std::make_unique_for_overwrite<T[]>(xs.view.rows * ys.view.rows);
+    {
+      nb::gil_scoped_release unlocked;
+      Team team(n_threads);
+      kernel_matrix<T>(spec.view, loops, xs.view, ys.view, team, out.get());
+    }
+    return nb::cast(own(std::move(out), {xs.view.rows, ys.view.rows}));
+  });
+}
+
+nb::object dot(const std::string& measure, const std::string& transform, const Parameters& parameters,
+               MaybeVector centre, MaybeVector weights, nb::handle x, nb::handle y, Matrix<double> v,
+               std::size_t n_threads, const std::string& level) {
+  const SamplesIn xs = samples_in(x), ys = samples_in(y);
+  check_same_kind(xs.view, ys.view);
+  if (v.shape(0) != ys.view.rows) throw nb::value_error("V must have one row per sample of Y");
+  const SpecIn spec = spec_in(measure, transform, parameters, std::move(centre), std::move(weights), xs.view);
+  const Level& loops = find_level(level);
+  // In double even for float32 samples: a sum over many large coefficients needs the digits.
+  auto out = std::make_unique_for_overwrite<double[]>(xs.view.rows * v.shape(1));
+  {
+    nb::gil_scoped_release unlocked;
+    Team team(n_threads);
+    kernel_dot<double>(spec.view, loops, xs.view, ys.view, v.data(), v.shape(1), team, out.get());
+  }
+  return nb::cast(own(std::move(out), {xs.view.rows, v.shape(1)}));
+}
+
+nb::object diag(const std::string& measure, const std::string& transform, const Parameters& parameters,
+                MaybeVector centre, MaybeVector weights, nb::handle x) {
+  const SamplesIn xs = samples_in(x);
+  const SpecIn spec = spec_in(measure, transform, parameters, std::move(centre), std::move(weights), xs.view);
+  return in_precision_of(xs.view, [&](auto kind) {
+    using T = decltype(kind);
+    return nb::cast(
+        own(Vectors<T>(spec.view, find_level(""), xs.view, all_positions(xs.view.rows), false).diagonal()));
+  });
+}
+
+std::vector<std::string> level_names() {
+  std::vector<std::string> names;
+  for (const Level* level : supported_levels()) names.emplace_back(level->name);
+  return names;
+}
+
+}  // namespace
+
+void bind_kernels(nb::module_& m) {
+  using namespace nb::literals;
+  m.def("kernel_matrix", &matrix, "measure"_a, "transform"_a, "parameters"_a, "centre"_a.none(),
+        "weights"_a.none(), "X"_a, "Y"_a, "n_threads"_a, "level"_a = "",
+        "K(X, Y), shape (n, m), in the dtype of X.");
+  m.def("kernel_dot", &dot, "measure"_a, "transform"_a, "parameters"_a, "centre"_a.none(), "weights"_a.none(),
+        "X"_a, "Y"_a, "V"_a.noconvert(), "n_threads"_a, "level"_a = "",
+        "K(X, Y) @ V, shape (n, k), in float64; the matrix is never stored.");
+  m.def("kernel_diag", &diag, "measure"_a, "transform"_a, "parameters"_a, "centre"_a.none(),
+        "weights"_a.none(), "X"_a, "k(x, x) of every sample, shape (n,), in the dtype of X.");
+  m.def("simd_levels", &level_names, "The SIMD levels this processor runs, best last.");
+}
+
+}  // namespace mercer::bind

@@ -1,0 +1,276 @@
+#include "../mercer/smo.hpp"
+
+#include <atomic>
+
+#include "arrays.hpp"
+
+namespace mercer::bind {
+
+namespace {
+
+constexpr std::size_t cheap_features = 64;  // up to here a kernel value costs less to compute than to fetch
+constexpr std::size_t largest_batch = 256;  // rows asked from Python at once
+
+// Where kernel values come from: vectors and a kernel, a matrix, or a Python function of row numbers.
+struct GramIn {
+  enum class Kind { vectors, matrix, matrix_single, function } kind = Kind::matrix;
+  std::size_t n = 0;
+  SamplesIn samples;
+  SpecIn spec;
+  Matrix<double> matrix;
+  Matrix<float> matrix_single;
+  nb::object function;
+};
+
+GramIn gram_in(const nb::tuple& source) {
+  GramIn gram;
+  const auto kind = nb::cast<std::string>(source[0]);
+  if (kind == "vectors") {
+    gram.kind = GramIn::Kind::vectors;
+    gram.samples = samples_in(source[6]);
+    gram.n = gram.samples.view.rows;
+    gram.spec =
+        spec_in(nb::cast<std::string>(source[1]), nb::cast<std::string>(source[2]),
+                nb::cast<std::vector<double>>(source[3]), nb::cast<std::optional<Vector<double>>>(source[4]),
+                nb::cast<std::optional<Vector<double>>>(source[5]), gram.samples.view);
+  } else if (kind == "matrix") {
+    if (nb::try_cast(source[1], gram.matrix, false)) {
+      gram.kind = GramIn::Kind::matrix;
+      gram.n = gram.matrix.shape(0);
+    } else if (nb::try_cast(source[1], gram.matrix_single, false)) {
+      gram.kind = GramIn::Kind::matrix_single;
+      gram.n = gram.matrix_single.shape(0);
+    } else {
+      throw nb::type_error("a matrix must be C-contiguous float32/float64");
+    }
+  } else if (kind == "function") {
+    gram.kind = GramIn::Kind::function;
+    gram.function = nb::borrow(source[1]);
+    gram.n = nb::cast<std::size_t>(source[2]);
+  } else {
+    throw nb::value_error("unknown kind of Gram matrix");
+  }
+  return gram;
+}
+
+struct ProblemIn {
+  Vector<std::int64_t> index;
+  Vector<double> sign, linear, upper, ridge, start;
+  Equality equality;
+  std::vector<std::int64_t> local;  // variable -> point
+  std::vector<std::size_t> points;  // point -> sample, ascending
+
+  DualView view() const {
+    return {local.size(), points.size(), local.data(), sign.data(), linear.data(),
+            upper.data(), ridge.data(),  start.data(), equality};
+  }
+};
+
+ProblemIn problem_in(const nb::tuple& source, std::size_t n_samples) {
+  const auto vector = [&](std::size_t k) { return nb::cast<Vector<double>>(source[k]); };
+  ProblemIn in{nb::cast<Vector<std::int64_t>>(source[0]),
+               vector(1),
+               vector(2),
+               vector(3),
+               vector(4),
+               vector(5),
+               Equality::none,
+               {},
+               {}};
+  const auto equality = nb::cast<std::string>(source[6]);
+  if (equality == "total") {
+    in.equality = Equality::total;
+  } else if (equality == "per_sign") {
+    in.equality = Equality::per_sign;
+  } else if (equality != "none") {
+    throw nb::value_error("unknown equality");
+  }
+  const std::size_t n = in.index.shape(0);
+  for (const auto* values : {&in.sign, &in.linear, &in.upper, &in.ridge, &in.start}) {
+    if (values->shape(0) != n) throw nb::value_error("the parts of a problem must have the same length");
+  }
+  std::vector<std::int64_t> number(n_samples, -1);
+  for (std::size_t k = 0; k < n; ++k) {
+    const std::int64_t sample = in.index.data()[k];
+    if (sample < 0 || static_cast<std::size_t>(sample) >= n_samples)
+      throw nb::value_error("index out of range");
+    number[sample] = 0;
+  }
+  for (std::size_t i = 0; i < n_samples; ++i) {
+    if (number[i] < 0) continue;
+    number[i] = static_cast<std::int64_t>(in.points.size());
+    in.points.push_back(i);
+  }
+  in.local.resize(n);
+  for (std::size_t k = 0; k < n; ++k) in.local[k] = number[in.index.data()[k]];
+  return in;
+}
+
+template <class T>
+std::unique_ptr<Rows<T>> make_rows(const GramIn& gram, const ProblemIn& problem, const Level& level,
+                                   std::size_t bytes, std::size_t block, Team& team) {
+  const std::size_t m = problem.points.size();
+  switch (gram.kind) {
+    case GramIn::Kind::matrix:
+      return std::make_unique<MatrixRows<T, double>>(level, gram.matrix.data(), gram.matrix.shape(1),
+                                                     problem.points, team);
+    case GramIn::Kind::matrix_single:
+      return std::make_unique<MatrixRows<T, float>>(level, gram.matrix_single.data(),
+                                                    gram.matrix_single.shape(1), problem.points, team);
+    case GramIn::Kind::function: {
+      const std::size_t batch =
+          std::clamp<std::size_t>(bytes / (4 * sizeof(double) * (gram.n + 1)), 1, largest_batch);
+      return std::make_unique<CachedRows<T>>(
+          level, m, bytes, batch,
+          [&gram, &problem](const std::size_t* which, std::size_t n, T* const* out) {
+            nb::gil_scoped_acquire locked;
+            auto ids = std::make_unique_for_overwrite<std::int64_t[]>(n);
+            for (std::size_t i = 0; i < n; ++i) ids[i] = static_cast<std::int64_t>(problem.points[which[i]]);
+            const nb::object rows = gram.function(own(std::move(ids), {n}));
+            const auto values = nb::cast<Matrix<double>>(rows);
+            if (values.shape(0) != n || values.shape(1) != gram.n)
+              throw nb::value_error("a row block has a wrong shape");
+            for (std::size_t i = 0; i < n; ++i) {
+              const double* row = values.data() + i * gram.n;
+              for (std::size_t c = 0; c < problem.points.size(); ++c) out[i][c] = T(row[problem.points[c]]);
+            }
+          },
+          team);
+    }
+    case GramIn::Kind::vectors:
+      break;
+  }
+  const bool packed = sizeof(T) == sizeof(float);  // double is mostly for checking: one panel at a time
+  auto rows =
+      std::make_unique<VectorRows<T>>(gram.spec.view, level, gram.samples.view, problem.points, packed, team);
+  const bool cheap = !gram.samples.view.sparse && gram.samples.view.features <= cheap_features;
+  if (cheap || bytes / sizeof(T) < block * m) return rows;
+  std::shared_ptr<VectorRows<T>> maker = std::move(rows);
+  return std::make_unique<CachedRows<T>>(
+      level, m, bytes, block,
+      [maker](const std::size_t* which, std::size_t n, T* const* out) { maker->rows(which, n, out); }, team);
+}
+
+const char* status_name(Status status) {
+  switch (status) {
+    case Status::solved:
+      return "solved";
+    case Status::max_iter:
+      return "max_iter";
+    case Status::max_seconds:
+      return "max_seconds";
+    case Status::stopped:
+      return "stopped";
+    case Status::unbounded:
+      return "unbounded";
+    case Status::indefinite:
+      return "indefinite";
+    case Status::stalled:
+      return "stalled";
+  }
+  return "";
+}
+
+nb::tuple result_out(const SmoResult& result) {
+  const std::size_t n = result.history.size();
+  auto history = std::make_unique_for_overwrite<double[]>(4 * n);
+  for (std::size_t k = 0; k < n; ++k) {
+    const Record& record = result.history[k];
+    history[4 * k] = static_cast<double>(record.n_iter);
+    history[4 * k + 1] = record.objective;
+    history[4 * k + 2] = record.gap;
+    history[4 * k + 3] = record.violation;
+  }
+  return nb::make_tuple(own(result.a), own(result.gradient), result.objective, result.violation,
+                        result.n_iter, result.evaluations, status_name(result.status), result.full_precision,
+                        result.seconds, own(std::move(history), {n, 4}));
+}
+
+// Thrown in a helper when the calling thread has been interrupted.
+struct Cancelled {};
+
+nb::list solve_many(const nb::tuple& gram_source, const nb::list& problem_sources, double tol,
+                    const std::string& rule, std::size_t max_iter, double max_seconds, bool shrinking,
+                    bool full_precision, double unbounded_ratio, std::size_t memory, std::size_t n_threads,
+                    const std::string& level_name, nb::object callback) {
+  const GramIn gram = gram_in(gram_source);
+  std::vector<ProblemIn> problems;
+  for (const nb::handle source : problem_sources) {
+    problems.push_back(problem_in(nb::cast<nb::tuple>(source), gram.n));
+  }
+  const Level& level = find_level(level_name);
+  SmoOptions options;
+  options.tol = tol;
+  options.rule = rule == "violation" ? PairRule::violation : PairRule::gain;
+  options.max_iter = max_iter;
+  options.shrinking = shrinking;
+  options.full_precision = full_precision;
+  options.unbounded_ratio = unbounded_ratio;
+
+  // Python is called from the calling thread only: then the problems run one after the other, each on all
+  // threads.
+  const bool one_by_one = problems.size() == 1 || gram.kind == GramIn::Kind::function || !callback.is_none();
+  const std::size_t outer_threads =
+      one_by_one ? 1 : std::max<std::size_t>(1, std::min(n_threads, problems.size()));
+  const std::size_t inner_threads = one_by_one ? n_threads : 1;
+  const std::size_t bytes = memory / outer_threads / 2;  // half for each precision
+  std::vector<SmoResult> results(problems.size());
+  std::atomic<bool> cancelled{false};
+
+  const auto poll_signals = [&] {
+    nb::gil_scoped_acquire locked;
+    if (PyErr_CheckSignals() != 0) {
+      cancelled.store(true);
+      throw nb::python_error();
+    }
+  };
+  const auto poll_cancelled = [&] {
+    if (cancelled.load()) throw Cancelled{};
+  };
+  const auto report = [&](const Progress& progress) {
+    nb::gil_scoped_acquire locked;
+    return nb::cast<bool>(
+        nb::bool_(callback(progress.n_iter, progress.objective, progress.violation, progress.seconds)));
+  };
+  {
+    nb::gil_scoped_release unlocked;
+    Team outer(outer_threads);
+    outer.for_each(problems.size(), [&](std::size_t k, std::size_t worker) {
+      if (cancelled.load()) return;
+      Team inner(inner_threads);
+      const auto single = make_rows<float>(gram, problems[k], level, bytes, options.block, inner);
+      const auto full = make_rows<double>(gram, problems[k], level, bytes, options.block, inner);
+      Watch watch(max_seconds, worker == 0 ? std::function<void()>(poll_signals) : poll_cancelled,
+                  callback.is_none() ? std::function<bool(const Progress&)>() : report);
+      const DualView view = problems[k].view();
+      try {
+        results[k] = smo::Solver(view, options, level, single.get(), *full, watch).solve();
+      } catch (const Cancelled&) {
+        return;
+      } catch (...) {
+        cancelled.store(true);
+        throw;
+      }
+    });
+  }
+  nb::list out;
+  for (const SmoResult& result : results) out.append(result_out(result));
+  return out;
+}
+
+}  // namespace
+
+void bind_smo(nb::module_& m) {
+  using namespace nb::literals;
+  m.def(
+      "solve_many", &solve_many, "gram"_a, "problems"_a, "tol"_a, "rule"_a, "max_iter"_a, "max_seconds"_a,
+      "shrinking"_a, "full_precision"_a, "unbounded_ratio"_a, "memory"_a, "n_threads"_a, "level"_a = "",
+      "callback"_a.none() = nb::none(),
+      "Solve dual problems over one Gram matrix by SMO.\n\n"
+      "gram: ('vectors', measure, transform, parameters, centre, weights, X), ('matrix', K) or\n"
+      "('function', rows, n). Each problem: (index, sign, linear, upper, ridge, start, equality).\n"
+      "Returns per problem (a, gradient, objective, violation, n_iter, evaluations, status, full_precision,\n"
+      "seconds, history), history being rows of (iteration, objective, gap, violation).");
+}
+
+}  // namespace mercer::bind

@@ -1,0 +1,18 @@
+#include <cstddef>
+#include <cstdint>
+
+#include "level.hpp"
+
+namespace mercer::avx2 {
+
+inline constexpr std::size_t vector_bytes = 32;
+inline constexpr std::size_t tile_vectors = 2;
+#include "simd.hpp"
+// after the vector types
+#include "loops.hpp"
+
+bool supported() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? true : false; }
+
+extern const Level level{"avx2", supported, loops_of<float>, loops_of<double>};
+
+}  // namespace mercer::avx2

@@ -1,0 +1,16 @@
+#include <cstddef>
+#include <cstdint>
+
+#include "level.hpp"
+
+namespace mercer::baseline {
+
+inline constexpr std::size_t vector_bytes = 16;
+inline constexpr std::size_t tile_vectors = 2;
+#include "simd.hpp"
+// after the vector types
+#include "loops.hpp"
+
+extern const Level level{"baseline", [] { return true; }, loops_of<float>, loops_of<double>};
+
+}  // namespace mercer::baseline

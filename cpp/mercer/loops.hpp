@@ -1,0 +1,258 @@
+// The inner loops. Included inside the namespace of a SIMD level (see level_*.cpp), after simd.hpp; no
+// standard containers here, so that no library code compiled for one level can be linked into another.
+
+// One more feature of the measure for a vector of columns.
+template <class T, Measure M>
+inline Vec<T> add_feature(Vec<T> sum, Vec<T> x, Vec<T> y) {
+  if constexpr (M == Measure::dot) {
+    return sum + x * y;
+  } else if constexpr (M == Measure::l2) {
+    const Vec<T> difference = x - y;
+    return sum + difference * difference;
+  } else if constexpr (M == Measure::l1) {
+    const Vec<T> difference = x - y;
+    return sum + (difference > T(0) ? difference : -difference);
+  } else if constexpr (M == Measure::min) {
+    return sum + (x < y ? x : y);
+  } else if constexpr (M == Measure::chi2) {
+    const Vec<T> difference = x - y, total = x + y;
+    return sum + (total > T(0) ? difference * difference / total : Vec<T>{});
+  } else {
+    return sum + (x == y ? broadcast<T>(1) : Vec<T>{});
+  }
+}
+
+// A register tile: four rows against `tile_vectors` vectors of columns, so that each load serves four rows.
+template <class T, Measure M>
+inline void measure_tile(const T* const* rows, const T* panel, std::size_t features, T* tile) {
+  constexpr std::size_t width = panel_width<T>;
+  constexpr std::size_t step = tile_vectors * lanes<T>;
+  for (std::size_t first = 0; first < width; first += step) {
+    Vec<T> sum[tile_rows][tile_vectors] = {};
+    for (std::size_t f = 0; f < features; ++f) {
+      Vec<T> y[tile_vectors];
+#pragma GCC unroll 8
+      for (std::size_t v = 0; v < tile_vectors; ++v) y[v] = load(panel + f * width + first + v * lanes<T>);
+#pragma GCC unroll 8
+      for (std::size_t r = 0; r < tile_rows; ++r) {
+        const Vec<T> x = broadcast(rows[r][f]);
+#pragma GCC unroll 8
+        for (std::size_t v = 0; v < tile_vectors; ++v) sum[r][v] = add_feature<T, M>(sum[r][v], x, y[v]);
+      }
+    }
+    for (std::size_t r = 0; r < tile_rows; ++r) {
+      for (std::size_t v = 0; v < tile_vectors; ++v)
+        store(tile + r * width + first + v * lanes<T>, sum[r][v]);
+    }
+  }
+}
+
+// Apply `function` to one row of a tile, a vector at a time.
+template <class T, class Function>
+inline void map_row(T* values, Function function) {
+  for (std::size_t c = 0; c < panel_width<T>; c += lanes<T>) store(values + c, function(load(values + c)));
+}
+
+template <class T>
+inline Vec<T> sqrt_vec(Vec<T> x) {
+  T values[lanes<T>];
+  store(values, x);
+  for (std::size_t k = 0; k < lanes<T>; ++k)
+    values[k] = values[k] > T(0) ? T(__builtin_sqrt(values[k])) : T(0);
+  return load(values);
+}
+
+template <class T>
+inline Vec<T> integer_power(Vec<T> base, unsigned long exponent) {
+  Vec<T> result = broadcast<T>(1);
+  for (; exponent > 0; exponent /= 2, base *= base) {
+    if (exponent % 2 == 1) result *= base;
+  }
+  return result;
+}
+
+template <class T>
+void transform_row(const KernelSpec& spec, T row_norm, const T* norms, T* values) {
+  const T p0 = T(spec.p0), p1 = T(spec.p1);
+  switch (spec.transform) {
+    case Transform::identity:
+      if (p0 != T(1)) map_row(values, [&](Vec<T> t) { return p0 * t; });
+      break;
+    case Transform::exp:
+      map_row(values, [&](Vec<T> t) { return exp_vec<T>(-p0 * t); });
+      break;
+    case Transform::exp_sqrt:
+      map_row(values, [&](Vec<T> t) { return exp_vec<T>(-p0 * sqrt_vec<T>(t)); });
+      break;
+    case Transform::power:
+      map_row(values,
+              [&](Vec<T> t) { return integer_power<T>(p0 * t + p1, static_cast<unsigned long>(spec.p2)); });
+      break;
+    case Transform::tanh:
+      map_row(values, [&](Vec<T> t) {
+        const Vec<T> u = p0 * t + p1;
+        const Vec<T> e = exp_vec<T>(T(-2) * (u > T(0) ? u : -u));
+        const Vec<T> magnitude = (T(1) - e) / (T(1) + e);
+        return u > T(0) ? magnitude : -magnitude;
+      });
+      break;
+    case Transform::matern32:
+      map_row(values, [&](Vec<T> t) {
+        const Vec<T> u = p0 * sqrt_vec<T>(t);
+        return (T(1) + u) * exp_vec<T>(-u);
+      });
+      break;
+    case Transform::matern52:
+      map_row(values, [&](Vec<T> t) {
+        const Vec<T> u = p0 * sqrt_vec<T>(t);
+        return (T(1) + u + u * u / T(3)) * exp_vec<T>(-u);
+      });
+      break;
+    case Transform::rational:
+      for (std::size_t c = 0; c < panel_width<T>; ++c) {
+        values[c] = T(__builtin_pow(1.0 + spec.p0 * double(values[c]), -spec.p1));
+      }
+      break;
+    case Transform::cosine:
+      for (std::size_t c = 0; c < panel_width<T>; c += lanes<T>) {
+        const Vec<T> scale = sqrt_vec<T>(broadcast(row_norm)) * sqrt_vec<T>(load(norms + c));
+        store(values + c, scale > T(0) ? load(values + c) / scale : Vec<T>{});
+      }
+      break;
+    case Transform::tanimoto:
+      for (std::size_t c = 0; c < panel_width<T>; c += lanes<T>) {
+        const Vec<T> t = load(values + c), total = (row_norm + load(norms + c)) - t;
+        store(values + c, total > T(0) ? t / total : broadcast<T>(1));
+      }
+      break;
+  }
+}
+
+template <class T>
+void dense_tile(const KernelSpec& spec, const T* const* rows, const T* row_norms, const T* panel,
+                const T* norms, std::size_t features, T* tile) {
+  switch (spec.measure) {
+    case Measure::dot:
+      measure_tile<T, Measure::dot>(rows, panel, features, tile);
+      break;
+    case Measure::l2:
+      measure_tile<T, Measure::l2>(rows, panel, features, tile);
+      break;
+    case Measure::l1:
+      measure_tile<T, Measure::l1>(rows, panel, features, tile);
+      break;
+    case Measure::min:
+      measure_tile<T, Measure::min>(rows, panel, features, tile);
+      break;
+    case Measure::chi2:
+      measure_tile<T, Measure::chi2>(rows, panel, features, tile);
+      break;
+    case Measure::match:
+      measure_tile<T, Measure::match>(rows, panel, features, tile);
+      break;
+  }
+  for (std::size_t r = 0; r < tile_rows; ++r) {
+    transform_row<T>(spec, row_norms ? row_norms[r] : T(0), norms, tile + r * panel_width<T>);
+  }
+}
+
+template <class T>
+void accumulate(double coefficient, const T* row, std::size_t n, double* sum) {
+  for (std::size_t c = 0; c < n; ++c) sum[c] += coefficient * double(row[c]);
+}
+
+// Best value and its position, lane by lane; equal values keep the first position, so that every level
+// agrees.
+struct LaneBest {
+  Vec<double> value;
+  Vec<std::int64_t> position;
+
+  explicit LaneBest(double start) : value(broadcast(start)), position(broadcast<std::int64_t>(-1)) {}
+
+  void offer(Vec<double> candidate, Vec<std::int64_t> at) {
+    const auto better = candidate > value;
+    value = better ? candidate : value;
+    position = better ? at : position;
+  }
+
+  Candidate reduce(double start) const {
+    Candidate best{start, std::size_t(-1)};
+    for (std::size_t k = 0; k < lanes<double>; ++k) {
+      const std::size_t at = static_cast<std::size_t>(position[k]);
+      if (position[k] >= 0 && (value[k] > best.value || (value[k] == best.value && at < best.position))) {
+        best = {value[k], at};
+      }
+    }
+    return best;
+  }
+};
+
+inline Vec<std::int64_t> first_positions() {
+  Vec<std::int64_t> at;
+  for (std::size_t k = 0; k < lanes<double>; ++k) at[k] = std::int64_t(k);
+  return at;
+}
+
+// `lanes<double>` values of a row, as doubles.
+template <class T>
+inline Vec<double> widen(const T* from) {
+  Vec<double> v;
+  for (std::size_t k = 0; k < lanes<double>; ++k) v[k] = double(from[k]);
+  return v;
+}
+
+inline constexpr double infinity = __builtin_huge_val();
+
+template <class T>
+void update_and_extremes(double step, const T* first, const T* second, const double* up, const double* low,
+                         std::size_t n, double* f, Candidate* largest, Candidate* smallest) {
+  if (step != 0.0) {
+    for (std::size_t c = 0; c < n; ++c) f[c] += step * (double(first[c]) - double(second[c]));
+  }
+  LaneBest most(-infinity), least(-infinity);
+  Vec<std::int64_t> at = first_positions();
+  std::size_t c = 0;
+  for (; c + lanes<double> <= n; c += lanes<double>, at += std::int64_t(lanes<double>)) {
+    const Vec<double> value = load(f + c);
+    most.offer(load(up + c) - value, at);
+    least.offer(value - load(low + c), at);
+  }
+  *largest = most.reduce(-infinity);
+  Candidate lowest = least.reduce(-infinity);
+  for (; c < n; ++c) {
+    if (up[c] - f[c] > largest->value) *largest = {up[c] - f[c], c};
+    if (f[c] - low[c] > lowest.value) lowest = {f[c] - low[c], c};
+  }
+  *smallest = {-lowest.value, lowest.position};
+}
+
+// The curvature of a pair, kept away from zero as LIBSVM does: a flat direction is followed to its bound.
+inline constexpr double smallest_curvature = 1e-12;
+
+template <class T>
+Candidate best_partner(double v, double curvature_i, const T* row, const double* curvature, const double* low,
+                       const double* f, std::size_t n) {
+  LaneBest best(0.0);
+  Vec<std::int64_t> at = first_positions();
+  std::size_t c = 0;
+  for (; c + lanes<double> <= n; c += lanes<double>, at += std::int64_t(lanes<double>)) {
+    Vec<double> difference = v - (load(low + c) - load(f + c));
+    difference = difference > 0.0 ? difference : Vec<double>{};
+    Vec<double> eta = curvature_i + load(curvature + c) - 2.0 * widen(row + c);
+    eta = eta > smallest_curvature ? eta : broadcast(smallest_curvature);
+    best.offer(difference * difference / eta, at);
+  }
+  Candidate winner = best.reduce(0.0);
+  for (; c < n; ++c) {
+    const double difference = v - (low[c] - f[c]);
+    if (!(difference > 0.0)) continue;
+    const double eta = curvature_i + curvature[c] - 2.0 * double(row[c]);
+    const double gain = difference * difference / (eta > smallest_curvature ? eta : smallest_curvature);
+    if (gain > winner.value) winner = {gain, c};
+  }
+  return winner;
+}
+
+template <class T>
+inline constexpr Loops<T> loops_of{dense_tile<T>, transform_row<T>, accumulate<T>, update_and_extremes<T>,
+                                   best_partner<T>};

@@ -1,0 +1,271 @@
+// Where the solver's kernel values come from. One interface, three sources: vectors seen through a kernel, a
+// matrix in memory, and rows that somebody else computes (Python). The numbers do not depend on threads,
+// cache or budget.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include "cache.hpp"
+#include "parallel.hpp"
+#include "vectors.hpp"
+
+namespace mercer {
+
+inline std::vector<std::size_t> all_positions(std::size_t n) {
+  std::vector<std::size_t> positions(n);
+  std::iota(positions.begin(), positions.end(), std::size_t{0});
+  return positions;
+}
+
+// Kernel values among m points.
+template <class T>
+class Rows {
+ public:
+  explicit Rows(std::size_t n_points) : n_points_(n_points), active_(all_positions(n_points)) {}
+  virtual ~Rows() = default;
+
+  std::size_t n_points() const { return n_points_; }
+  std::size_t n_active() const { return active_.size(); }
+  std::size_t evaluations() const { return evaluations_; }
+
+  // out[i * n + j] = K[which_i, which_j]
+  virtual void square(const std::size_t* which, std::size_t n, T* out) = 0;
+  // sum[c] += sum_i coefficients_i K[which_i, active_c], added in the order of i
+  virtual void add(const std::size_t* which, const double* coefficients, std::size_t n, double* sum) = 0;
+  // From now on `add` serves these points only.
+  virtual void restrict_to(std::vector<std::size_t> active) { active_ = std::move(active); }
+
+ protected:
+  std::size_t n_points_;
+  std::vector<std::size_t> active_;
+  std::size_t evaluations_ = 0;
+};
+
+// Vectors: tiles are made and used up at once, no row is ever stored.
+template <class T>
+class VectorRows final : public Rows<T> {
+ public:
+  VectorRows(const KernelSpec& spec, const Level& level, const Samples& samples,
+             std::vector<std::size_t> points, bool packed, Team& team)
+      : Rows<T>(points.size()),
+        spec_(spec),
+        level_(level),
+        samples_(samples),
+        points_(std::move(points)),
+        packed_(packed),
+        team_(team),
+        scratch_(team.size()) {}
+
+  void square(const std::size_t* which, std::size_t n, T* out) override {
+    std::vector<std::size_t> ids(n);
+    for (std::size_t i = 0; i < n; ++i) ids[i] = points_[which[i]];
+    const Vectors<T> columns(spec_, level_, samples_, std::move(ids), true);
+    columns.gather(all_positions(n).data(), n, block_);
+    this->evaluations_ += n * n;
+    for_each_tile(
+        block_, columns, team_, scratch_,
+        [&](std::size_t row, std::size_t n_rows, std::size_t first, std::size_t n_columns, const T* tile) {
+          for (std::size_t r = 0; r < n_rows; ++r) {
+            std::copy_n(tile + r * Vectors<T>::width, n_columns, out + (row + r) * n + first);
+          }
+        });
+  }
+
+  void add(const std::size_t* which, const double* coefficients, std::size_t n, double* sum) override {
+    if (!columns_) {
+      std::vector<std::size_t> ids(this->active_.size());
+      for (std::size_t c = 0; c < ids.size(); ++c) ids[c] = points_[this->active_[c]];
+      columns_ = std::make_unique<Vectors<T>>(spec_, level_, samples_, std::move(ids), packed_);
+    }
+    // Rows are gathered in groups, so that a large n needs no copy of all its vectors.
+    constexpr std::size_t group = 1024;
+    std::vector<std::size_t> ids;
+    for (std::size_t first = 0; first < n; first += group) {
+      ids.assign(which + first, which + std::min(n, first + group));
+      for (std::size_t& id : ids) id = points_[id];
+      gather(ids);
+      this->evaluations_ += ids.size() * columns_->size();
+      for_each_tile(
+          block_, *columns_, team_, scratch_,
+          [&](std::size_t row, std::size_t n_rows, std::size_t column, std::size_t n_columns, const T* tile) {
+            for (std::size_t r = 0; r < n_rows; ++r) {
+              columns_->loops().accumulate(coefficients[first + row + r], tile + r * Vectors<T>::width,
+                                           n_columns, sum + column);
+            }
+          });
+    }
+  }
+
+  // Full rows K[which, :], one after the other; for a cache.
+  void rows(const std::size_t* which, std::size_t n, T* const* out) {
+    if (!all_columns_) all_columns_ = std::make_unique<Vectors<T>>(spec_, level_, samples_, points_, packed_);
+    all_columns_->gather(which, n, block_);
+    this->evaluations_ += n * this->n_points_;
+    for_each_tile(
+        block_, *all_columns_, team_, scratch_,
+        [&](std::size_t row, std::size_t n_rows, std::size_t first, std::size_t n_columns, const T* tile) {
+          for (std::size_t r = 0; r < n_rows; ++r) {
+            std::copy_n(tile + r * Vectors<T>::width, n_columns, out[row + r] + first);
+          }
+        });
+  }
+
+  void restrict_to(std::vector<std::size_t> active) override {
+    Rows<T>::restrict_to(std::move(active));
+    columns_.reset();
+  }
+
+ private:
+  void gather(const std::vector<std::size_t>& ids) {
+    const Vectors<T> rows(spec_, level_, samples_, ids, false);
+    rows.gather(all_positions(ids.size()).data(), ids.size(), block_);
+  }
+
+  KernelSpec spec_;
+  const Level& level_;
+  Samples samples_;
+  std::vector<std::size_t> points_;
+  bool packed_;
+  Team& team_;
+  std::vector<TileScratch<T>> scratch_;
+  RowBlock<T> block_;
+  std::unique_ptr<Vectors<T>> columns_, all_columns_;
+};
+
+// Stored rows, added up. sum[c] += sum_i coefficients_i T(rows_i[columns_c]) in the order of i, a stripe of
+// columns at a time, with the same arithmetic as freshly made tiles.
+template <class T, class S>
+void add_rows(const Loops<T>& loops, Team& team, const S* const* rows, const double* coefficients,
+              std::size_t n, const std::vector<std::size_t>& columns, double* sum) {
+  constexpr std::size_t stripe = 1024;
+  const auto one_stripe = [&](std::size_t s, std::size_t) {
+    T values[stripe];
+    const std::size_t begin = s * stripe, width = std::min(columns.size() - begin, stripe);
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t c = 0; c < width; ++c) values[c] = T(rows[i][columns[begin + c]]);
+      loops.accumulate(coefficients[i], values, width, sum + begin);
+    }
+  };
+  const std::size_t n_stripes = (columns.size() + stripe - 1) / stripe;
+  // Below this a second thread costs more than it brings.
+  if (n * columns.size() < (std::size_t{1} << 17)) {
+    for (std::size_t s = 0; s < n_stripes; ++s) one_stripe(s, 0);
+  } else {
+    team.for_each(n_stripes, one_stripe);
+  }
+}
+
+// Rows that stay in memory, filled by `fill` when they are missed.
+template <class T>
+class CachedRows final : public Rows<T> {
+ public:
+  // fill(which, n, out): out[i] receives the row of which[i]. `batch` rows at most are asked for at once.
+  using Fill = std::function<void(const std::size_t* which, std::size_t n, T* const* out)>;
+
+  CachedRows(const Level& level, std::size_t n_points, std::size_t bytes, std::size_t batch, Fill fill,
+             Team& team)
+      : Rows<T>(n_points),
+        loops_(level.loops<T>()),
+        batch_(std::max<std::size_t>(1, batch)),
+        cache_(n_points, n_points, std::max(bytes, batch_ * n_points * sizeof(T))),
+        fill_(std::move(fill)),
+        team_(team) {}
+
+  void square(const std::size_t* which, std::size_t n, T* out) override {
+    visit(which, n, [&](std::size_t first, const std::vector<const T*>& rows) {
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        for (std::size_t j = 0; j < n; ++j) out[(first + i) * n + j] = rows[i][which[j]];
+      }
+    });
+  }
+
+  void add(const std::size_t* which, const double* coefficients, std::size_t n, double* sum) override {
+    visit(which, n, [&](std::size_t first, const std::vector<const T*>& rows) {
+      add_rows<T>(loops_, team_, rows.data(), coefficients + first, rows.size(), this->active_, sum);
+    });
+  }
+
+ private:
+  // use(first, rows of which[first], which[first + 1], ...) in order.
+  template <class Use>
+  void visit(const std::size_t* which, std::size_t n, Use use) {
+    std::vector<std::size_t> missing;
+    std::vector<T*> room;
+    std::vector<const T*> rows;
+    for (std::size_t first = 0; first < n; first += batch_) {
+      const std::size_t last = std::min(n, first + batch_);
+      missing.clear();
+      room.clear();
+      rows.clear();
+      // All rows of the batch are marked as used first; as it fits the cache, making room cannot evict one of
+      // them.
+      for (std::size_t i = first; i < last; ++i) {
+        if (cache_.find(which[i]) == nullptr) missing.push_back(which[i]);
+      }
+      for (const std::size_t row : missing) room.push_back(cache_.insert(row));
+      if (!missing.empty()) {
+        fill_(missing.data(), missing.size(), room.data());
+        this->evaluations_ += missing.size() * this->n_points_;
+      }
+      for (std::size_t i = first; i < last; ++i) rows.push_back(cache_.find(which[i]));
+      use(first, rows);
+    }
+  }
+
+  const Loops<T>& loops_;
+  std::size_t batch_;
+  RowCache<T> cache_;
+  Fill fill_;
+  Team& team_;
+};
+
+// A matrix in memory; S is how it is stored.
+template <class T, class S>
+class MatrixRows final : public Rows<T> {
+ public:
+  MatrixRows(const Level& level, const S* matrix, std::size_t n_columns, std::vector<std::size_t> points,
+             Team& team)
+      : Rows<T>(points.size()),
+        loops_(level.loops<T>()),
+        matrix_(matrix),
+        n_columns_(n_columns),
+        points_(std::move(points)),
+        columns_(points_),
+        team_(team) {}
+
+  void square(const std::size_t* which, std::size_t n, T* out) override {
+    for (std::size_t i = 0; i < n; ++i) {
+      const S* row = row_of(which[i]);
+      for (std::size_t j = 0; j < n; ++j) out[i * n + j] = T(row[points_[which[j]]]);
+    }
+  }
+
+  void add(const std::size_t* which, const double* coefficients, std::size_t n, double* sum) override {
+    std::vector<const S*> rows(n);
+    for (std::size_t i = 0; i < n; ++i) rows[i] = row_of(which[i]);
+    add_rows<T>(loops_, team_, rows.data(), coefficients, n, columns_, sum);
+  }
+
+  void restrict_to(std::vector<std::size_t> active) override {
+    columns_.resize(active.size());
+    for (std::size_t c = 0; c < active.size(); ++c) columns_[c] = points_[active[c]];
+    Rows<T>::restrict_to(std::move(active));
+  }
+
+ private:
+  const S* row_of(std::size_t point) const { return matrix_ + points_[point] * n_columns_; }
+
+  const Loops<T>& loops_;
+  const S* matrix_;
+  std::size_t n_columns_;
+  std::vector<std::size_t> points_, columns_;
+  Team& team_;
+};
+
+}  // namespace mercer

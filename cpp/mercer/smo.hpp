@@ -1,0 +1,741 @@
+// One quadratic programme, many machines:
+//
+//   min 1/2 a'Qa + p'a,  0 <= a <= u,  Q_ij = s_i s_j K[point_i, point_j] + ridge_i [i = j],
+//
+// with s'a fixed, with the sums of both signs fixed, or with no equality at all. Solved by sequential minimal
+// optimisation on blocks: the most violating points form a block, pairs (or single variables, where there is
+// no equality) are optimised inside it, and the rest of the gradient follows in one pass over the columns.
+//
+// Notation. f = K (s a) lives on the points. v_i = -s_i G_i = -s_i (p_i + ridge_i a_i) - f, G the gradient,
+// is what the offset b would be if variable i were free. `up` are the variables for which s_i a_i may grow,
+// `low` those for which it may shrink; the largest v of `up` minus the smallest v of `low` is the violation
+// of the optimality conditions.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "level.hpp"
+#include "rows.hpp"
+#include "stop.hpp"
+
+namespace mercer {
+
+enum class Equality { none, total, per_sign };
+enum class PairRule { gain, violation };
+enum class Status { solved, max_iter, max_seconds, stopped, unbounded, indefinite, stalled };
+
+struct DualView {
+  std::size_t n_variables = 0;
+  std::size_t n_points = 0;
+  const std::int64_t* point = nullptr;  // variable -> point
+  const double *sign = nullptr, *linear = nullptr, *upper = nullptr, *ridge = nullptr, *start = nullptr;
+  Equality equality = Equality::total;
+};
+
+struct SmoOptions {
+  double tol = 1e-3;
+  PairRule rule = PairRule::gain;
+  std::size_t max_iter = std::numeric_limits<std::size_t>::max();
+  std::size_t block = 1024;  // points in a block when there are more than `whole`
+  std::size_t whole = 2048;  // up to this many points, the block is everything
+  std::size_t polish = 256;  // up to this many points, the solution is exact up to rounding
+  bool shrinking = true;
+  bool full_precision = false;
+  // Report `unbounded` when |w| / |p'a| falls below this fraction of the largest feature norm (hard margins
+  // only).
+  double unbounded_ratio = 0.0;
+};
+
+struct Record {
+  std::size_t n_iter;
+  double objective, gap, violation;
+};
+
+struct SmoResult {
+  std::vector<double> a, gradient;
+  double objective = 0.0, violation = 0.0, seconds = 0.0;
+  std::size_t n_iter = 0, evaluations = 0;
+  Status status = Status::solved;
+  bool full_precision = false;
+  std::vector<Record> history;
+};
+
+namespace smo {
+
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
+inline constexpr double smallest_curvature = 1e-12;
+
+// At most one variable per point: `size` of them side by side, with gaps (variable -1, in neither `up` nor
+// `low`).
+struct Layer {
+  std::vector<std::int64_t> variable;
+  std::vector<double> a, sign, linear, upper, ridge;
+  std::vector<double> up, low;  // v + f where the variable may grow / shrink, else -inf / +inf
+
+  void resize(std::size_t n) {
+    variable.assign(n, -1);
+    for (auto* values : {&a, &sign, &linear, &upper, &ridge}) values->assign(n, 0.0);
+    up.assign(n, -infinity);
+    low.assign(n, infinity);
+  }
+
+  void copy_from(const Layer& other, std::size_t from, std::size_t to) {
+    variable[to] = other.variable[from];
+    a[to] = other.a[from];
+    sign[to] = other.sign[from];
+    linear[to] = other.linear[from];
+    upper[to] = other.upper[from];
+    ridge[to] = other.ridge[from];
+    up[to] = other.up[from];
+    low[to] = other.low[from];
+  }
+
+  double gradient(std::size_t i, double f) const { return sign[i] * f + ridge[i] * a[i] + linear[i]; }
+
+  void classify(std::size_t i) {
+    if (variable[i] < 0) return;
+    const double offset = -sign[i] * (linear[i] + ridge[i] * a[i]);
+    const bool below = a[i] < upper[i], above = a[i] > 0.0;
+    up[i] = (sign[i] > 0 ? below : above) ? offset : -infinity;
+    low[i] = (sign[i] > 0 ? above : below) ? offset : infinity;
+  }
+
+  // How far s a may move up (or down).
+  double room(std::size_t i, bool upwards) const { return (sign[i] > 0) == upwards ? upper[i] - a[i] : a[i]; }
+
+  // s a += step; a step as long as the room ends exactly on the bound.
+  void move(std::size_t i, double step, bool to_the_bound) {
+    const bool grows = sign[i] * step > 0;
+    a[i] = to_the_bound ? (grows ? upper[i] : 0.0) : std::clamp(a[i] + sign[i] * step, 0.0, upper[i]);
+    classify(i);
+  }
+};
+
+// The optimality conditions of one group of variables that share an equality.
+struct Extremes {
+  double largest = -infinity, smallest = infinity;  // v over `up`, v over `low`
+
+  double violation(Equality equality) const {
+    if (equality == Equality::none) return std::max({largest, -smallest, 0.0});
+    return largest > -infinity && smallest < infinity ? std::max(0.0, largest - smallest) : 0.0;
+  }
+
+  // The offset in the middle of what the conditions allow.
+  double middle(Equality equality) const {
+    if (equality == Equality::none) return 0.0;
+    if (largest == -infinity) return smallest == infinity ? 0.0 : smallest;
+    return smallest == infinity ? largest : 0.5 * (largest + smallest);
+  }
+};
+
+// What variable a (upper bound u, ridge r) lacks to the best response to its slope c, sign included: the
+// terms of the duality gap, a c + r a^2/2 - min_{0 <= t <= u} (c t + r t^2/2) >= 0.
+inline double gap_term(double a, double c, double upper, double ridge) {
+  const double here = a * c + 0.5 * ridge * a * a;
+  if (c >= 0.0) return here;
+  if (ridge == 0.0) return upper == infinity ? infinity : here - c * upper;
+  const double t = std::min(upper, -c / ridge);
+  return here - (c * t + 0.5 * ridge * t * t);
+}
+
+// The block: a small problem whose kernel matrix lies in memory.
+template <class T>
+struct Block {
+  std::vector<std::size_t> points;
+  std::vector<T> matrix, zeros;
+  std::vector<double> f;
+  std::vector<Layer> layers;
+  std::vector<std::vector<double>> curvature;  // per layer: K_ii + ridge_i
+
+  std::size_t size() const { return points.size(); }
+  const T* row(std::size_t i) const { return matrix.data() + i * size(); }
+};
+
+class Solver {
+ public:
+  // `single` may be null: then everything is done in double.
+  Solver(const DualView& problem, const SmoOptions& options, const Level& level, Rows<float>* single,
+         Rows<double>& full, Watch& watch)
+      : problem_(problem),
+        options_(options),
+        level_(level),
+        single_(single),
+        full_(full),
+        watch_(watch),
+        f_(problem.n_points, 0.0),
+        coefficient_(problem.n_points, 0.0),
+        active_(all_positions(problem.n_points)) {
+    make_layers();
+    stride_ = std::max<std::size_t>(1, problem.n_points / 16);
+  }
+
+  SmoResult solve() {
+    SmoResult result;
+    refresh();
+    bool full = options_.full_precision || single_ == nullptr || !single_resolves();
+    double target = 0.9 * options_.tol, last = infinity;
+    std::size_t stalls = 0;
+    while (true) {
+      status_ = full ? rounds(full_, target) : rounds(*single_, target);
+      if (status_ == Status::unbounded && !full) {  // float32 cannot tell a flat direction from a small slope
+        full = true;
+        reactivate();
+        refresh();
+        continue;
+      }
+      refresh();
+      const double inside = violation(active_);
+      reactivate();
+      const double everywhere = violation(active_);
+      record(everywhere);
+      if (status_ != Status::solved || everywhere <= options_.tol) break;
+      if (inside > options_.tol) {
+        // The working rows are too coarse for this problem if going on from the exact gradient does not help.
+        if (inside > 0.5 * last) {
+          if (full && ++stalls == 3) {
+            status_ = Status::stalled;
+            break;
+          }
+          full = true;
+        }
+        last = inside;
+        target = std::max(0.5 * target, 0.1 * options_.tol);
+      }
+    }
+    result.violation = violation(active_);
+    result.objective = objective();
+    result.a.resize(problem_.n_variables);
+    result.gradient.resize(problem_.n_variables);
+    for (const Layer& layer : layers_) {
+      for (std::size_t i = 0; i < f_.size(); ++i) {
+        if (layer.variable[i] < 0) continue;
+        result.a[layer.variable[i]] = layer.a[i];
+        result.gradient[layer.variable[i]] = layer.gradient(i, f_[i]);
+      }
+    }
+    result.status = status_ == Status::solved && negative_curvature_ ? Status::indefinite : status_;
+    result.full_precision = full;
+    result.n_iter = n_iter_;
+    result.evaluations = full_.evaluations() + (single_ ? single_->evaluations() : 0);
+    result.history = std::move(history_);
+    result.seconds = watch_.seconds();
+    return result;
+  }
+
+ private:
+  bool separate() const { return problem_.equality == Equality::per_sign; }
+
+  // Each variable goes to the first layer where its point is free; with one equality per sign, each sign has
+  // layers of its own, so that a pair never leaves its layer's group.
+  void make_layers() {
+    for (std::size_t k = 0; k < problem_.n_variables; ++k) {
+      const std::size_t point = static_cast<std::size_t>(problem_.point[k]);
+      std::size_t at = 0;
+      for (; at < layers_.size(); ++at) {
+        if (layers_[at].variable[point] >= 0) continue;
+        if (!separate() || group_sign_[at] == problem_.sign[k]) break;
+      }
+      if (at == layers_.size()) {
+        layers_.emplace_back().resize(problem_.n_points);
+        group_sign_.push_back(problem_.sign[k]);
+      }
+      Layer& layer = layers_[at];
+      layer.variable[point] = static_cast<std::int64_t>(k);
+      layer.a[point] = problem_.start[k];
+      layer.sign[point] = problem_.sign[k];
+      layer.linear[point] = problem_.linear[k];
+      layer.upper[point] = problem_.upper[k];
+      layer.ridge[point] = problem_.ridge[k];
+      layer.classify(point);
+      hard_ = hard_ && problem_.upper[k] == infinity && problem_.ridge[k] == 0.0;
+    }
+  }
+
+  std::size_t n_groups() const { return separate() ? 2 : 1; }
+  std::size_t group_of(std::size_t layer) const { return separate() && group_sign_[layer] < 0 ? 1 : 0; }
+
+  // f in double for all points: exact for the coefficients at hand, whatever the working precision was. Only
+  // what has changed since the last time is computed.
+  void refresh() {
+    std::vector<std::size_t> changed;
+    std::vector<double> change;
+    for (std::size_t i = 0; i < f_.size(); ++i) {
+      double coefficient = 0.0;
+      for (const Layer& layer : layers_) coefficient += layer.sign[i] * layer.a[i];
+      if (coefficient != coefficient_[i]) {
+        changed.push_back(i);
+        change.push_back(coefficient - coefficient_[i]);
+        coefficient_[i] = coefficient;
+      }
+    }
+    if (exact_f_.empty()) exact_f_.assign(f_.size(), 0.0);
+    if (full_.n_active() != f_.size()) full_.restrict_to(all_positions(f_.size()));
+    // In groups, to hear Ctrl-C.
+    constexpr std::size_t group = 1024;
+    for (std::size_t first = 0; first < changed.size(); first += group) {
+      const std::size_t n = std::min(group, changed.size() - first);
+      full_.add(changed.data() + first, change.data() + first, n, exact_f_.data());
+      watch_.poll();
+    }
+    f_ = exact_f_;
+    objective_ = objective();
+  }
+
+  // Does float32 see the geometry? Squared distances in feature space, over sampled pairs, against the norms.
+  bool single_resolves() {
+    const std::size_t m = f_.size(), n = std::min<std::size_t>(m, 128);
+    if (m <= 512) return false;  // double costs nothing here
+    std::vector<std::size_t> which(n);
+    for (std::size_t k = 0; k < n; ++k) which[k] = k * m / n;
+    std::vector<double> matrix(n * n), distances;
+    full_.square(which.data(), n, matrix.data());
+    double scale = 0.0;
+    for (std::size_t k = 0; k < n; ++k) {
+      const std::size_t l = (k + n / 2) % n;
+      scale = std::max(scale, std::abs(matrix[k * n + k]));
+      distances.push_back(matrix[k * n + k] + matrix[l * n + l] - matrix[k * n + l] - matrix[l * n + k]);
+    }
+    std::nth_element(distances.begin(), distances.begin() + n / 2, distances.end());
+    return distances[n / 2] > 1e-4 * scale;
+  }
+
+  std::vector<Extremes> extremes(const std::vector<std::size_t>& points) const {
+    std::vector<Extremes> groups(n_groups());
+    for (std::size_t l = 0; l < layers_.size(); ++l) {
+      Extremes& group = groups[group_of(l)];
+      for (const std::size_t i : points) {
+        group.largest = std::max(group.largest, layers_[l].up[i] - f_[i]);
+        group.smallest = std::min(group.smallest, layers_[l].low[i] - f_[i]);
+      }
+    }
+    return groups;
+  }
+
+  double worst(const std::vector<Extremes>& groups) const {
+    double worst = 0.0;
+    for (const Extremes& group : groups) worst = std::max(worst, group.violation(problem_.equality));
+    return worst;
+  }
+
+  double violation(const std::vector<std::size_t>& points) const { return worst(extremes(points)); }
+
+  double objective() const {
+    double sum = 0.0;
+    for (const Layer& layer : layers_) {
+      for (std::size_t i = 0; i < f_.size(); ++i) {
+        if (layer.a[i] != 0.0) sum += 0.5 * layer.a[i] * (layer.gradient(i, f_[i]) + layer.linear[i]);
+      }
+    }
+    return sum;
+  }
+
+  double gap() const {
+    const std::vector<Extremes> groups = extremes(active_);
+    if (hard_) return hard_gap(groups);
+    double sum = 0.0;
+    for (std::size_t l = 0; l < layers_.size(); ++l) {
+      const Layer& layer = layers_[l];
+      const double b = groups[group_of(l)].middle(problem_.equality);
+      for (const std::size_t i : active_) {
+        if (layer.variable[i] < 0) continue;
+        const double slope = layer.sign[i] * (f_[i] + b) + layer.linear[i];
+        sum += gap_term(layer.a[i], slope, layer.upper[i], layer.ridge[i]);
+      }
+    }
+    return sum;
+  }
+
+  // A hard margin: w and b are scaled by the t for which every constraint t s f >= -p holds.
+  double hard_gap(const std::vector<Extremes>& groups) const {
+    double scale = 0.0, slope = 0.0;
+    for (std::size_t l = 0; l < layers_.size(); ++l) {
+      const Layer& layer = layers_[l];
+      const double b = groups[group_of(l)].middle(problem_.equality);
+      for (std::size_t i = 0; i < f_.size(); ++i) {
+        if (layer.linear[i] >= 0.0) continue;
+        const double margin = layer.sign[i] * (f_[i] + b);
+        if (margin <= 0.0) return infinity;
+        scale = std::max(scale, -layer.linear[i] / margin);
+        slope += layer.linear[i] * layer.a[i];
+      }
+    }
+    return scale * scale * (objective_ - slope) + objective_;
+  }
+
+  // Keep the history short: when full, every second record goes and the stride doubles.
+  void record(double violation) {
+    constexpr std::size_t most = 256;
+    if (history_.size() == most) {
+      std::size_t kept = 0;
+      for (std::size_t k = 0; k < most; k += 2) history_[kept++] = history_[k];
+      history_.resize(kept);
+      stride_ *= 2;
+    }
+    history_.push_back({n_iter_, objective_, gap(), violation});
+    next_record_ = n_iter_ + stride_;
+  }
+
+  // Is this a hard margin whose coefficients run away? a'Qa = 2 (objective - p'a) without ridge.
+  bool runs_away() const {
+    if (options_.unbounded_ratio <= 0.0) return false;
+    double slope = 0.0;
+    for (const Layer& layer : layers_) {
+      for (std::size_t i = 0; i < f_.size(); ++i) slope += layer.linear[i] * layer.a[i];
+    }
+    const double squared_norm = 2.0 * (objective_ - slope);
+    const double limit = options_.unbounded_ratio * slope;
+    return slope < 0.0 && squared_norm <= limit * limit * largest_diagonal_;
+  }
+
+  // solved (so far) or the reason to stop.
+  Status check_limits(double violation) {
+    watch_.poll();
+    if (n_iter_ >= options_.max_iter) return Status::max_iter;
+    if (watch_.out_of_time()) return Status::max_seconds;
+    if (watch_.asks_to_stop({n_iter_, objective_, violation, watch_.seconds()})) return Status::stopped;
+    if (runs_away()) return Status::unbounded;
+    return Status::solved;
+  }
+
+  void reactivate() { active_ = all_positions(f_.size()); }
+
+  // Active sets only ever shrink or become everything again, so their size tells them apart.
+  template <class T>
+  void restrict(Rows<T>& rows) {
+    if (rows.n_active() != active_.size()) rows.restrict_to(active_);
+  }
+
+  // Optimise the active points until their violation is at most `target`.
+  template <class T>
+  Status rounds(Rows<T>& rows, double target) {
+    restrict(rows);
+    Block<T> block;
+    std::vector<std::size_t> changed;
+    std::vector<double> change, delta;
+    for (std::size_t round = 0;; ++round) {
+      std::vector<Extremes> groups = extremes(active_);
+      const double outer = worst(groups);
+      if (n_iter_ >= next_record_ || round == 0) record(outer);
+      if (outer <= target) return Status::solved;
+      const Status limit = check_limits(outer);
+      if (limit != Status::solved) return limit;
+      if (options_.shrinking && round % 8 == 7 && shrink(groups)) restrict(rows);
+      const bool everything = active_.size() <= options_.whole;
+      select(everything, groups, block.points);
+      load(rows, block);
+      const Status status = optimise(block, everything ? target : std::max(target, 0.1 * outer), everything);
+      // Write back what has changed.
+      changed.clear();
+      change.clear();
+      for (std::size_t c = 0; c < block.size(); ++c) {
+        const std::size_t i = block.points[c];
+        double difference = 0.0;
+        for (std::size_t l = 0; l < layers_.size(); ++l) {
+          difference += block.layers[l].sign[c] * (block.layers[l].a[c] - layers_[l].a[i]);
+          layers_[l].copy_from(block.layers[l], c, i);
+        }
+        if (difference != 0.0) {
+          changed.push_back(i);
+          change.push_back(difference);
+        }
+      }
+      if (everything) {
+        for (std::size_t c = 0; c < block.size(); ++c) f_[block.points[c]] = block.f[c];
+      } else {
+        delta.assign(active_.size(), 0.0);
+        rows.add(changed.data(), change.data(), changed.size(), delta.data());
+        for (std::size_t c = 0; c < active_.size(); ++c) f_[active_[c]] += delta[c];
+      }
+      if (status != Status::solved) return status;
+    }
+  }
+
+  // Drop the points none of whose variables can be part of a violating pair while the extremes stay where
+  // they are.
+  bool shrink(const std::vector<Extremes>& groups) {
+    std::vector<std::size_t> kept;
+    for (const std::size_t i : active_) {
+      bool needed = false;
+      for (std::size_t l = 0; l < layers_.size() && !needed; ++l) {
+        Extremes group = groups[group_of(l)];
+        if (problem_.equality == Equality::none) group = {0.0, 0.0};
+        const double up = layers_[l].up[i] - f_[i], low = layers_[l].low[i] - f_[i];
+        needed = up >= group.smallest || low <= group.largest;
+      }
+      if (needed) kept.push_back(i);
+    }
+    if (kept.size() > 0.8 * static_cast<double>(active_.size())) return false;
+    active_ = std::move(kept);
+    previous_.clear();
+    return true;
+  }
+
+  // The block: half of it new points with the largest violation on either side, the rest from the block
+  // before.
+  void select(bool everything, const std::vector<Extremes>& groups, std::vector<std::size_t>& points) {
+    if (everything) {
+      points = active_;
+      return;
+    }
+    chosen_.assign(f_.size(), 0);
+    points.clear();
+    const std::size_t wanted = previous_.empty() ? options_.block : options_.block / 2;
+    const std::size_t share = std::max<std::size_t>(1, wanted / (2 * n_groups()));
+    for (std::size_t g = 0; g < n_groups(); ++g) {
+      Extremes limits = groups[g];
+      if (problem_.equality == Equality::none) limits = {0.0, 0.0};
+      take_most_violating(g, true, limits.smallest, share, points);
+      take_most_violating(g, false, limits.largest, share, points);
+    }
+    for (const std::size_t i : previous_) {
+      if (points.size() >= options_.block) break;
+      if (!chosen_[i]) {
+        chosen_[i] = 1;
+        points.push_back(i);
+      }
+    }
+    previous_ = points;
+  }
+
+  // Points of group g that may move up (down) and lie above (below) the limit; ties go to the smaller number.
+  void take_most_violating(std::size_t g, bool upwards, double limit, std::size_t share,
+                           std::vector<std::size_t>& points) {
+    candidates_.clear();
+    for (std::size_t l = 0; l < layers_.size(); ++l) {
+      if (group_of(l) != g) continue;
+      for (const std::size_t i : active_) {
+        if (chosen_[i]) continue;
+        const double v = (upwards ? layers_[l].up[i] : layers_[l].low[i]) - f_[i];
+        const double urgency = upwards ? v - limit : limit - v;
+        if (urgency > 0.0) candidates_.push_back({urgency, i});
+      }
+    }
+    const auto before = [](const Candidate& x, const Candidate& y) {
+      return x.value != y.value ? x.value > y.value : x.position < y.position;
+    };
+    if (candidates_.size() > share) {
+      std::nth_element(candidates_.begin(), candidates_.begin() + static_cast<std::ptrdiff_t>(share),
+                       candidates_.end(), before);
+      candidates_.resize(share);
+    }
+    std::sort(candidates_.begin(), candidates_.end(), before);
+    for (const Candidate& candidate : candidates_) {
+      if (chosen_[candidate.position]) continue;
+      chosen_[candidate.position] = 1;
+      points.push_back(candidate.position);
+    }
+  }
+
+  template <class T>
+  void load(Rows<T>& rows, Block<T>& block) {
+    const std::size_t n = block.size();
+    block.matrix.resize(n * n);
+    rows.square(block.points.data(), n, block.matrix.data());
+    block.zeros.assign(n, T(0));
+    block.f.resize(n);
+    block.layers.resize(layers_.size());
+    block.curvature.resize(layers_.size());
+    for (std::size_t c = 0; c < n; ++c) {
+      block.f[c] = f_[block.points[c]];
+      largest_diagonal_ = std::max(largest_diagonal_, double(block.row(c)[c]));
+    }
+    for (std::size_t l = 0; l < layers_.size(); ++l) {
+      block.layers[l].resize(n);
+      block.curvature[l].resize(n);
+      for (std::size_t c = 0; c < n; ++c) {
+        block.layers[l].copy_from(layers_[l], block.points[c], c);
+        block.curvature[l][c] = double(block.row(c)[c]) + block.layers[l].ridge[c];
+      }
+    }
+  }
+
+  struct Place {
+    std::size_t layer = 0, position = std::numeric_limits<std::size_t>::max();
+    double v = 0.0;
+    bool exists() const { return position != std::numeric_limits<std::size_t>::max(); }
+  };
+
+  // SMO inside the block, until its violation is at most eps. [CY eqs 1.51-1.61]
+  template <class T>
+  Status optimise(Block<T>& block, double eps, bool everything) {
+    const Loops<T>& loops = level_.loops<T>();
+    const std::size_t n = block.size();
+    double step = 0.0;
+    const T *first = block.zeros.data(), *second = block.zeros.data();
+    std::vector<Place> top(n_groups()), bottom(n_groups());
+    const bool polishable = everything && sizeof(T) == sizeof(double) && n <= options_.polish;
+    constexpr std::size_t polishing_steps = 50;  // per point
+    double polished = 1e-12;
+    for (const double f : block.f) polished = std::max(polished, 1e-14 * std::abs(f));
+    std::size_t settled = 0;
+    for (std::size_t iteration = 0;; ++iteration) {
+      // f after the last step, and the extremes of every group.
+      std::fill(top.begin(), top.end(), Place{0, std::numeric_limits<std::size_t>::max(), -infinity});
+      std::fill(bottom.begin(), bottom.end(), Place{0, std::numeric_limits<std::size_t>::max(), infinity});
+      for (std::size_t l = 0; l < block.layers.size(); ++l) {
+        Candidate largest, smallest;
+        loops.update_and_extremes(l == 0 ? step : 0.0, first, second, block.layers[l].up.data(),
+                                  block.layers[l].low.data(), n, block.f.data(), &largest, &smallest);
+        const std::size_t g = group_of(l);
+        if (largest.value > top[g].v) top[g] = {l, largest.position, largest.value};
+        if (smallest.value < bottom[g].v) bottom[g] = {l, smallest.position, smallest.value};
+      }
+      std::size_t g = 0;
+      double violation = 0.0;
+      for (std::size_t k = 0; k < n_groups(); ++k) {
+        const double here = Extremes{top[k].v, bottom[k].v}.violation(problem_.equality);
+        if (here > violation) {
+          violation = here;
+          g = k;
+        }
+      }
+      if (violation <= eps) {
+        // Small problems go on to the last digits: cheap, and then weights, copies and order of samples do
+        // not show.
+        if (!polishable || settled == 0) settled = iteration + 1;
+        if (!polishable || violation <= polished || iteration > settled + polishing_steps * n)
+          return Status::solved;
+      }
+      if (iteration % 1024 == 1023 || n_iter_ >= options_.max_iter ||
+          (everything && n_iter_ >= next_record_)) {
+        if (everything) sync(block);
+        if (everything && n_iter_ >= next_record_) record(violation);
+        const Status limit = check_limits(violation);
+        if (limit != Status::solved) return limit;
+      }
+      ++n_iter_;
+      if (problem_.equality == Equality::none) {
+        const Place i = single(block);
+        step = step_one(block, i);
+        first = block.row(i.position);
+        second = block.zeros.data();
+      } else {
+        const Place i = top[g];
+        const Place j = partner(block, loops, i, bottom[g], g);
+        step = step_pair(block, i, j);
+        first = block.row(i.position);
+        second = block.row(j.position);
+      }
+      if (!(step < infinity)) return Status::unbounded;
+    }
+  }
+
+  // Bring layers and f of the whole problem up to the block's.
+  template <class T>
+  void sync(const Block<T>& block) {
+    for (std::size_t c = 0; c < block.size(); ++c) {
+      f_[block.points[c]] = block.f[c];
+      for (std::size_t l = 0; l < layers_.size(); ++l)
+        layers_[l].copy_from(block.layers[l], c, block.points[c]);
+    }
+  }
+
+  // The partner of i: the most violating one [CY eq 1.58] or the one with the largest gain [CY eq 1.60].
+  template <class T>
+  Place partner(const Block<T>& block, const Loops<T>& loops, const Place& i, const Place& bottom,
+                std::size_t g) {
+    if (options_.rule == PairRule::violation) return bottom;
+    Place best = bottom;
+    double gain = 0.0;
+    for (std::size_t l = 0; l < block.layers.size(); ++l) {
+      if (group_of(l) != g) continue;
+      const Candidate candidate = loops.best_partner(
+          i.v, block.curvature[i.layer][i.position], block.row(i.position), block.curvature[l].data(),
+          block.layers[l].low.data(), block.f.data(), block.size());
+      if (candidate.value > gain) {
+        gain = candidate.value;
+        best = {l, candidate.position, block.layers[l].low[candidate.position] - block.f[candidate.position]};
+      }
+    }
+    return best;
+  }
+
+  // A curvature safe to divide by. Rounding alone can make it slightly negative, an indefinite kernel more
+  // than that.
+  template <class T>
+  double safe(double curvature, double scale) {
+    const double rounding = 64.0 * double(std::numeric_limits<T>::epsilon()) * scale;
+    if (curvature < -rounding) negative_curvature_ = true;
+    return std::max(curvature, smallest_curvature);
+  }
+
+  // s_i a_i += t, s_j a_j -= t with t = (v_i - v_j) / eta, clipped to the box. [CY eqs 1.54-1.56]
+  template <class T>
+  double step_pair(Block<T>& block, const Place& i, const Place& j) {
+    const double ci = block.curvature[i.layer][i.position], cj = block.curvature[j.layer][j.position];
+    const double raw = ci + cj - 2.0 * double(block.row(i.position)[j.position]);
+    const double eta = safe<T>(raw, ci + cj), slope = i.v - j.v;
+    Layer &li = block.layers[i.layer], &lj = block.layers[j.layer];
+    const double room_i = li.room(i.position, true), room_j = lj.room(j.position, false);
+    const double t = std::min({slope / eta, room_i, room_j});
+    if (raw <= smallest_curvature && std::min(room_i, room_j) == infinity)
+      return infinity;  // descent without end
+    li.move(i.position, t, t == room_i);
+    lj.move(j.position, -t, t == room_j);
+    objective_ += t * (0.5 * std::max(raw, 0.0) * t - slope);
+    return t;
+  }
+
+  // Without an equality: the variable with the largest gain v^2 / Q_ii (or the largest |v|).
+  template <class T>
+  Place single(const Block<T>& block) const {
+    Place best;
+    double value = 0.0;
+    for (std::size_t l = 0; l < block.layers.size(); ++l) {
+      for (std::size_t c = 0; c < block.size(); ++c) {
+        const double up = block.layers[l].up[c] - block.f[c], low = block.layers[l].low[c] - block.f[c];
+        const double v = up > 0.0 ? up : (low < 0.0 ? low : 0.0);
+        if (v == 0.0) continue;
+        const double worth = options_.rule == PairRule::violation
+                                 ? std::abs(v)
+                                 : v * v / std::max(block.curvature[l][c], smallest_curvature);
+        if (worth > value) {
+          value = worth;
+          best = {l, c, v};
+        }
+      }
+    }
+    return best;
+  }
+
+  template <class T>
+  double step_one(Block<T>& block, const Place& i) {
+    const double raw = block.curvature[i.layer][i.position], curvature = safe<T>(raw, std::abs(raw));
+    Layer& layer = block.layers[i.layer];
+    const double room = layer.room(i.position, i.v > 0.0);
+    const double length = std::min(std::abs(i.v) / curvature, room);
+    if (raw <= smallest_curvature && room == infinity) return infinity;
+    const double t = i.v > 0.0 ? length : -length;
+    layer.move(i.position, t, length == room);
+    objective_ += t * (0.5 * std::max(raw, 0.0) * t - i.v);
+    return t;
+  }
+
+  const DualView& problem_;
+  const SmoOptions& options_;
+  const Level& level_;
+  Rows<float>* single_;
+  Rows<double>& full_;
+  Watch& watch_;
+
+  std::vector<Layer> layers_;
+  std::vector<double> group_sign_;
+  std::vector<double> f_, exact_f_;
+  std::vector<double> coefficient_;  // s a per point, at the last refresh
+  std::vector<std::size_t> active_, previous_;
+  std::vector<char> chosen_;
+  std::vector<Candidate> candidates_;
+  bool negative_curvature_ = false, hard_ = true;
+  double objective_ = 0.0, largest_diagonal_ = 0.0;
+  std::size_t n_iter_ = 0, stride_ = 1, next_record_ = 0;
+  std::vector<Record> history_;
+  Status status_ = Status::solved;
+};
+
+}  // namespace smo
+}  // namespace mercer

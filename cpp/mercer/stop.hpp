@@ -1,0 +1,43 @@
+// What a long loop tells its caller, and how the caller stops it.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <utility>
+
+namespace mercer {
+
+struct Progress {
+  std::size_t n_iter;
+  double objective;
+  double violation;
+  double seconds;
+};
+
+// Both functions are called on the calling thread only, between steps, and may throw (Ctrl-C).
+class Watch {
+ public:
+  Watch(double max_seconds, std::function<void()> poll, std::function<bool(const Progress&)> report)
+      : start_(Clock::now()), max_seconds_(max_seconds), poll_(std::move(poll)), report_(std::move(report)) {}
+
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+  bool out_of_time() const { return seconds() > max_seconds_; }
+  bool asks_to_stop(const Progress& progress) const { return report_ && report_(progress); }
+
+  // Let signals be heard, some twenty times a second.
+  void poll() {
+    if (!poll_ || seconds() < next_poll_) return;
+    next_poll_ = seconds() + 0.05;
+    poll_();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start_;
+  double max_seconds_, next_poll_ = 0.05;
+  std::function<void()> poll_;
+  std::function<bool(const Progress&)> report_;
+};
+
+}  // namespace mercer

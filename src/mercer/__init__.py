@@ -1,0 +1,41 @@
+"""Kernel machines that prove their own optimum.
+
+A *kernel* turns samples into numbers, a *problem* is the mathematics of one learning machine written down
+as data, and a *solver* turns a problem into a *result* that proves how good it is. Everything public is
+imported from its room, ``mercer.kernels``, ``mercer.svm`` and so on; estimators also from here:
+
+>>> from mercer import SVC
+
+Rooms and names are loaded when they are first asked for, so that ``import mercer`` costs next to nothing.
+``__init__.pyi`` lists the same names for type checkers and editors.
+"""
+
+from importlib import import_module as _import_module
+
+__version__ = "0.1.0"
+
+_ROOMS = ("datasets", "errors", "gram", "kernels", "plots", "problems", "solvers", "svm")
+_ROOM_OF = {
+    "NuSVC": "svm",
+    "NuSVR": "svm",
+    "OneClassSVM": "svm",
+    "SVC": "svm",
+    "SVDD": "svm",
+    "SVR": "svm",
+}
+
+__all__ = ["__version__", *_ROOMS, *_ROOM_OF]
+
+
+def __getattr__(name):
+    if name in _ROOMS:
+        return _import_module(f"mercer.{name}")
+    if name in _ROOM_OF:
+        value = getattr(_import_module(f"mercer.{_ROOM_OF[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'mercer' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,96 @@
+"""Loaders of the data sets in ``data/``: a CSV file whose last column is the class, and its description."""
+
+import csv
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from sklearn.utils import Bunch
+
+_DATA = files("mercer.datasets") / "data"
+
+
+def load_ionosphere(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
+    """Load the Ionosphere radar returns, a two-class problem.
+
+    351 radar returns from the ionosphere, each described by 34 numbers in [-1, 1], are *good* (they show
+    some structure in the ionosphere) or *bad* (they pass through it) [1]_. The samples are in their original
+    order; the case study in [2]_ trains on the first 300 and tests on the remaining 51.
+
+    Parameters
+    ----------
+    return_X_y : bool, default=False
+        Return ``(data, target)`` instead of a Bunch.
+    as_frame : bool, default=False
+        Give the data as a pandas DataFrame and the target as a Series. Needs pandas.
+
+    Returns
+    -------
+    data : :class:`~sklearn.utils.Bunch`
+        With the attributes
+
+        data : ndarray or DataFrame of shape (351, 34)
+            The samples.
+        target : ndarray or Series of shape (351,)
+            0 for bad, 1 for good.
+        feature_names : list of str
+            ``["V1", ..., "V34"]``.
+        target_names : ndarray of shape (2,)
+            ``["bad", "good"]``, so that ``target_names[target]`` are the labels.
+        frame : DataFrame of shape (351, 35)
+            Data and target together, only with ``as_frame=True``, otherwise None.
+        DESCR : str
+            The description, with origin and licence.
+        filename, data_module : str
+            Where the file is.
+    (data, target) : tuple, if ``return_X_y=True``
+        The samples and their classes.
+
+    Notes
+    -----
+    Distributed under the Creative Commons Attribution 4.0 licence (CC BY 4.0) by the UCI Machine Learning
+    Repository; created by V. G. Sigillito, 1989.
+
+    References
+    ----------
+    .. [1] V. G. Sigillito, S. P. Wing, L. V. Hutton, K. B. Baker, Classification of radar returns from the
+       ionosphere using neural networks, Johns Hopkins APL Technical Digest 10, 1989, 262-266.
+    .. [2] C. Campbell, Y. Ying, Learning with Support Vector Machines, 2011, section 1.6.
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_ionosphere
+    >>> X, y = load_ionosphere(return_X_y=True)
+    >>> X.shape
+    (351, 34)
+    >>> load_ionosphere().target_names[y[:4]].tolist()
+    ['good', 'bad', 'good', 'bad']
+    """
+    return _load("ionosphere", return_X_y=return_X_y, as_frame=as_frame)
+
+
+def _load(name: str, *, return_X_y: bool, as_frame: bool) -> Any:
+    header, *rows = csv.reader((_DATA / f"{name}.csv").read_text(encoding="utf-8").splitlines())
+    feature_names = header[:-1]
+    data: Any = np.array([row[:-1] for row in rows], dtype=np.float64)
+    target_names, target = np.unique([row[-1] for row in rows], return_inverse=True)
+    frame = None
+    if as_frame:
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError(f"load_{name}(as_frame=True) needs pandas, which is not installed.") from error
+        frame = pd.DataFrame(data, columns=feature_names).assign(target=target)
+        data, target = frame[feature_names], frame["target"]
+    if return_X_y:
+        return data, target
+    return Bunch(
+        data=data,
+        target=target,
+        frame=frame,
+        feature_names=feature_names,
+        target_names=target_names,
+        DESCR=(_DATA / f"{name}.rst").read_text(encoding="utf-8"),
+        filename=f"{name}.csv",
+        data_module="mercer.datasets.data",
+    )

@@ -1,0 +1,32 @@
+"""Errors with a name: what went wrong can be caught without reading the message.
+
+All of them are ``ValueError``, so that code written for scikit-learn keeps working.
+"""
+
+__all__ = ["DomainError", "IndefiniteError", "InfeasibleError", "NotSeparableError"]
+
+
+class DomainError(ValueError):
+    """The samples, or another kernel, are not what this kernel works on.
+
+    Raised when strings meet a kernel on vectors, when kernels on different kinds of samples are added, or
+    when the values lie where the kernel is not defined (negative counts in a histogram kernel).
+    """
+
+
+class NotSeparableError(ValueError):
+    """No hyperplane separates the classes, so that the hard margin problem has no solution.
+
+    Its dual is unbounded. Choose a finite ``C`` (a soft margin) or a richer kernel.
+    """
+
+
+class InfeasibleError(ValueError):
+    """The constraints of the problem contradict each other.
+
+    For instance ``nu`` above the largest value that the class sizes and weights allow.
+    """
+
+
+class IndefiniteError(ValueError):
+    """The kernel matrix has negative eigenvalues where a positive semi-definite one is needed."""

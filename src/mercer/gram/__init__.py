@@ -1,0 +1,6 @@
+"""Kernel matrices as objects: where their numbers come from, what they cost, whether they are definite."""
+
+from mercer.gram.memory import memory_budget
+from mercer.gram.sources import FunctionGram, Gram, MatrixGram, VectorGram, make_gram
+
+__all__ = ["FunctionGram", "Gram", "MatrixGram", "VectorGram", "make_gram", "memory_budget"]

@@ -1,0 +1,239 @@
+"""Kernel matrices as objects.
+
+A `Gram` knows its size and gives rows, its diagonal and products. Whether the numbers lie in memory, are made
+by native loops when they are needed, or come from Python in blocks is its own affair.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
+from sklearn.utils.validation import check_array
+
+from mercer.gram.memory import memory_budget
+from mercer.kernels.base import Kernel
+from mercer.kernels.samples import n_samples, native_samples, row_blocks, take
+
+__all__ = ["FunctionGram", "Gram", "MatrixGram", "VectorGram", "make_gram"]
+
+# Eigenvalues are computed exactly up to this size, by Lanczos iterations up to the next; above that a kernel
+# that does not promise to be definite is taken not to be.
+EXACT_EIGENVALUES = 1500
+LANCZOS_EIGENVALUES = 20_000
+# An eigenvalue below minus this fraction of the largest diagonal entry (times n) is not rounding.
+ROUNDING = 1e-12
+# Entries of a large matrix that are compared with their mirror images.
+SYMMETRY_SAMPLE = 100_000
+
+
+class Gram(ABC):
+    """An n x n kernel matrix.
+
+    Parameters
+    ----------
+    n : int
+        Number of samples.
+    definite : bool or None
+        Whether the matrix is known to be positive semi-definite; None: not known.
+    """
+
+    def __init__(self, n: int, definite: bool | None):
+        self.n = n
+        self._definite = definite
+
+    @abstractmethod
+    def native(self) -> tuple:
+        """The matrix as the native solvers take it."""
+
+    @abstractmethod
+    def rows(self, which: np.ndarray) -> np.ndarray:
+        """Rows K[which, :] in float64, shape (len(which), n)."""
+
+    @abstractmethod
+    def diag(self) -> np.ndarray:
+        """The diagonal in float64."""
+
+    def dot(self, v: np.ndarray) -> np.ndarray:
+        """K @ v in float64."""
+        product = np.empty(v.shape)
+        for block in row_blocks(self.n, self.n):
+            product[block] = self.rows(np.arange(block.start, block.stop)) @ v
+        return product
+
+    @property
+    def definite(self) -> bool:
+        """Whether the matrix is positive semi-definite, up to rounding.
+
+        A kernel that promises it is believed. Otherwise the smallest eigenvalue decides, once; for a matrix
+        with more than 20 000 rows that is too dear, and the answer is no.
+        """
+        if self._definite is not True:
+            self._definite = self._has_no_negative_eigenvalue()
+        return self._definite
+
+    def _has_no_negative_eigenvalue(self) -> bool:
+        tolerance = ROUNDING * self.n * max(np.abs(self.diag()).max(initial=0.0), np.finfo(float).tiny)
+        if self.n <= EXACT_EIGENVALUES:
+            matrix = self.rows(np.arange(self.n))
+            return bool(np.linalg.eigvalsh(0.5 * (matrix + matrix.T)).min(initial=0.0) >= -tolerance)
+        if self.n > LANCZOS_EIGENVALUES:
+            return False
+        operator = LinearOperator((self.n, self.n), matvec=self.dot, dtype=np.float64)
+        start = np.random.default_rng(0).standard_normal(self.n)
+        try:
+            lowest = eigsh(operator, k=1, which="SA", v0=start, tol=1e-3, return_eigenvectors=False)
+        except ArpackError as error:  # not settled: what it has is an upper bound on the smallest eigenvalue
+            lowest = getattr(error, "eigenvalues", np.zeros(0))
+        return bool(np.min(lowest, initial=0.0) >= -tolerance)
+
+
+class MatrixGram(Gram):
+    """A kernel matrix in memory.
+
+    Parameters
+    ----------
+    matrix : array of shape (n, n)
+        float32 and float64 are used as they are, in C order.
+    definite : bool or None, default=None
+        Whether it is known to be positive semi-definite.
+
+    Examples
+    --------
+    >>> from mercer.gram import MatrixGram
+    >>> MatrixGram([[1.0, 2.0], [2.0, 1.0]]).definite
+    False
+    """
+
+    def __init__(self, matrix: Any, definite: bool | None = None):
+        dtype = np.float32 if getattr(matrix, "dtype", None) == np.float32 else np.float64
+        self.matrix = check_array(matrix, dtype=dtype, order="C", input_name="the kernel matrix")
+        n, m = self.matrix.shape
+        if n != m:
+            raise ValueError(f"A kernel matrix must be square, got shape {self.matrix.shape}.")
+        super().__init__(n, definite)
+        self._check_symmetry()
+
+    def _check_symmetry(self) -> None:
+        if self.n**2 <= SYMMETRY_SAMPLE:
+            i, j = np.triu_indices(self.n, 1)
+        else:
+            i, j = np.random.default_rng(0).integers(0, self.n, size=(2, SYMMETRY_SAMPLE))
+        there, back = self.matrix[i, j], self.matrix[j, i]
+        scale = np.abs(there).max(initial=0.0)
+        # Sums in another order differ in the last digits; anything more is another matrix.
+        if np.abs(there - back).max(initial=0.0) > 1e3 * np.finfo(self.matrix.dtype).eps * scale:
+            raise ValueError(
+                "A kernel matrix must be symmetric; pass (K + K.T) / 2 if that is what you mean."
+            )
+
+    def native(self) -> tuple:
+        return "matrix", self.matrix
+
+    def rows(self, which):
+        return self.matrix[which].astype(np.float64, copy=False)
+
+    def diag(self):
+        return np.diagonal(self.matrix).astype(np.float64)
+
+    def dot(self, v):
+        return self.matrix @ v
+
+
+class VectorGram(Gram):
+    """The kernel matrix of vectors, made by the native loops where it is needed and stored nowhere.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Resolved, with a native form.
+    X : n samples
+    """
+
+    def __init__(self, kernel: Kernel, X: Any):
+        self.kernel = kernel
+        self.X, _ = kernel.prepare(X)
+        super().__init__(n_samples(self.X), kernel.definite)
+
+    def native(self) -> tuple:
+        spec = self.kernel.native()
+        assert spec is not None
+        # float32 working rows see differences of vectors: far from the origin they would lose them to rounding.
+        dense = isinstance(self.X, np.ndarray)
+        centre = self.X.mean(axis=0, dtype=np.float64) if spec.centre and dense else None
+        return "vectors", *spec.arguments(centre), native_samples(self.X)
+
+    def rows(self, which):
+        return self.kernel(self.X[which], self.X).astype(np.float64, copy=False)
+
+    def diag(self):
+        return self.kernel.diag(self.X).astype(np.float64)
+
+    def dot(self, v):
+        return self.kernel.dot(self.X, self.X, v)
+
+
+class FunctionGram(Gram):
+    """The kernel matrix of any samples, asked from a Python kernel in blocks of rows.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Resolved.
+    X : n samples
+    """
+
+    def __init__(self, kernel: Kernel, X: Any):
+        self.kernel, self.X = kernel, X
+        super().__init__(n_samples(X), kernel.definite)
+
+    def native(self) -> tuple:
+        return "function", self.rows, self.n
+
+    def rows(self, which):
+        block = self.kernel(_pick(self.X, which), self.X)
+        return np.ascontiguousarray(block, dtype=np.float64)
+
+    def diag(self):
+        return np.asarray(self.kernel.diag(self.X), dtype=np.float64)
+
+    def dot(self, v):
+        return self.kernel.dot(self.X, self.X, v)
+
+
+def make_gram(kernel: Kernel, X: Any, memory: float | str = "auto") -> Gram:
+    """The Gram matrix of samples that fits the kernel and the memory.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Resolved on X.
+    X : n samples
+    memory : float or "auto", default="auto"
+        Megabytes, see `memory_budget`.
+
+    Returns
+    -------
+    Gram
+        Native rows where the kernel has them; else the whole matrix if it fits half the budget; else blocks of
+        rows.
+
+    Examples
+    --------
+    >>> from mercer.gram import make_gram
+    >>> from mercer.kernels import RBF
+    >>> make_gram(RBF(gamma=1.0), [[0.0], [1.0]]).rows([0]).round(3)
+    array([[1.   , 0.368]])
+    """
+    if kernel.native() is not None:
+        return VectorGram(kernel, X)
+    if 8 * n_samples(X) ** 2 <= memory_budget(memory) // 2:
+        return MatrixGram(kernel(X), kernel.definite)
+    return FunctionGram(kernel, X)
+
+
+def _pick(X: Any, which: np.ndarray) -> Any:
+    """The numbered samples, in a container of their kind."""
+    if hasattr(X, "shape"):
+        return take(X, which)
+    return [X[i] for i in which]

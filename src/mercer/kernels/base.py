@@ -1,0 +1,323 @@
+"""What a kernel is: parameters in, numbers out."""
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, clone
+
+from mercer.kernels.samples import n_samples, row_blocks, take
+from mercer.parameters import Choice, Number, check_parameters
+
+__all__ = ["Kernel", "NativeSpec"]
+
+# Rows whose diagonal is read off one small kernel matrix where a kernel has no better way.
+DIAGONAL_BLOCK = 32
+
+
+class NativeSpec(NamedTuple):
+    """How the native loops compute a kernel on vectors: k(x, y) = transform(measure(x, y))."""
+
+    measure: str
+    """Accumulated over the features: "dot", "l2" (squared distance), "l1", "min", "chi2" or "match"."""
+    transform: str
+    """Turns the measure into the kernel: "identity", "exp", "exp_sqrt", "power", "tanh", "matern32",
+    "matern52", "rational", "cosine" or "tanimoto"."""
+    parameters: tuple[float, float, float] = (1.0, 0.0, 0.0)
+    """The numbers in the transform."""
+    centre: bool = False
+    """Whether all vectors may be shifted together without changing the kernel."""
+    weights: np.ndarray | None = None
+    """Factors of the features, multiplied into the vectors first."""
+
+    def arguments(
+        self, centre: np.ndarray | None = None
+    ) -> tuple[str, str, tuple[float, float, float], np.ndarray | None, np.ndarray | None]:
+        """The first arguments of every native kernel function, in its order."""
+        return self.measure, self.transform, self.parameters, centre, self.weights
+
+
+class Kernel(BaseEstimator):
+    """Base of all kernels: a similarity k(x, x') that is an inner product in some feature space.
+
+    A kernel is a value: it has parameters, and it turns samples into numbers. It is never fitted, and
+    ``k(X, Y)[i, j]`` depends on ``X[i]`` and ``Y[j]`` alone. Parameters that are to be taken from the data
+    (``gamma="scale"``) become numbers in `resolve`, which gives a new kernel.
+
+    Kernels are combined with ``+``, ``*`` and ``**``: ``2 * RBF() + Linear() ** 2 + 1``. Two kernels are
+    equal if they are of the same class and their parameters are equal; since parameters can be set, the
+    hash is that of the class alone.
+
+    Notes
+    -----
+    A new kernel states its `domain`, stores its parameters in ``__init__`` as scikit-learn's estimators do,
+    and computes ``_matrix(X, Y)``. Faster ways to the diagonal (``_diag``) and to products (``_dot``),
+    derivatives (``_vjp``), checks of the samples (`prepare`) and of the parameters (``_parameters``) are
+    written where the kernel has them. These methods see resolved parameters and prepared samples.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear, RBF
+    >>> X = [[0.0, 1.0], [1.0, 1.0]]
+    >>> kernel = 2 * RBF(gamma=1.0) + Linear()
+    >>> kernel(X).round(3)
+    array([[3.   , 1.736],
+           [1.736, 4.   ]])
+    >>> kernel.set_params(**{"0__1__gamma": 0.0})(X)
+    array([[3., 3.],
+           [3., 4.]])
+    """
+
+    domain: ClassVar[str]
+    """What the samples are: "vectors", "categories", "indices", ..., or "any"."""
+    definite: ClassVar[bool | None] = True
+    """Whether every kernel matrix is positive semi-definite; None if that is not known."""
+
+    _parameters: ClassVar[dict[str, Number | Choice]] = {}
+
+    # NumPy scalars and arrays on the left leave the operators to us.
+    __array_ufunc__ = None
+
+    # --- numbers out --------------------------------------------------------------------------------------
+
+    def __call__(self, X, Y=None):
+        """Kernel matrix.
+
+        Parameters
+        ----------
+        X : n samples
+            In a container that fits the kernel's `domain`.
+        Y : m samples, default=None
+            None means X, and gives the same numbers as X given twice.
+
+        Returns
+        -------
+        ndarray of shape (n, m)
+            float32 if both sides are float32 vectors, otherwise float64.
+        """
+        kernel = self._ready(X, Y)
+        return kernel._matrix(*kernel.prepare(X, Y))
+
+    def diag(self, X):
+        """Diagonal of ``self(X)``, without the matrix.
+
+        Parameters
+        ----------
+        X : n samples
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        kernel = self._ready(X)
+        return kernel._diag(kernel.prepare(X)[0])
+
+    def dot(self, X, Y, V):
+        """Product ``self(X, Y) @ V``; the kernel matrix is never stored.
+
+        Parameters
+        ----------
+        X : n samples
+        Y : m samples or None
+            None means X.
+        V : array or sparse matrix of shape (m,) or (m, k)
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, k)
+            In float64.
+        """
+        kernel = self._ready(X, Y)
+        X, Y = kernel.prepare(X, Y)
+        if not issparse(V):
+            V = np.asarray(V, dtype=np.float64)
+        if V.ndim not in (1, 2) or V.shape[0] != n_samples(Y):
+            raise ValueError(
+                f"V has shape {V.shape}, it needs one row for each of the {n_samples(Y)} samples of Y."
+            )
+        if issparse(V):
+            return kernel._dot_in_blocks(X, Y, V)
+        columns = np.ascontiguousarray(V[:, np.newaxis] if V.ndim == 1 else V)
+        product = kernel._dot(X, Y, columns)
+        return product[:, 0] if V.ndim == 1 else product
+
+    def vjp(self, X, W):
+        """Derivatives of a weighted sum of the kernel matrix: sum_ij W_ij dK_ij/dp for every parameter p.
+
+        Parameters
+        ----------
+        X : n samples
+        W : array of shape (n, n)
+            The weights: the derivative of some objective by the entries of ``self(X)``.
+
+        Returns
+        -------
+        dict
+            Parameter name, as in `get_params`, to a float, or to an array where there is one value for every
+            feature. Parameters that are not continuous are left out.
+        """
+        kernel = self._ready(X)
+        X, _ = kernel.prepare(X)
+        W, n = np.asarray(W, dtype=np.float64), n_samples(X)
+        if W.shape != (n, n):
+            raise ValueError(f"W has shape {W.shape}, for {n} samples it must be {(n, n)}.")
+        return kernel._vjp(X, W)
+
+    def features(self, X):
+        """Explicit feature vectors phi(x) with k(x, x') = phi(x) . phi(x'), for kernels that have them.
+
+        Parameters
+        ----------
+        X : n samples
+
+        Returns
+        -------
+        ndarray or CSR array of shape (n, n_components)
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__} has no explicit feature map; use the kernel values."
+        )
+
+    def native(self) -> NativeSpec | None:
+        """How the native loops compute this kernel on the samples given by `prepare`; None if they cannot."""
+        return None
+
+    # --- data in ------------------------------------------------------------------------------------------
+
+    def resolve(self, X, sample_weight=None):
+        """A copy in which parameters that are to be taken from the data are numbers.
+
+        Parameters
+        ----------
+        X : n samples
+            The training samples.
+        sample_weight : array of shape (n,), default=None
+            A sample of weight 2 counts as two samples, one of weight 0 as none.
+
+        Returns
+        -------
+        Kernel
+            A new kernel; this one does not change.
+        """
+        self._check_parameters()
+        return clone(self)
+
+    def prepare(self, X, Y=None) -> tuple[Any, Any]:
+        """The samples checked and in the form this kernel computes with; Y=None gives X twice.
+
+        Native loops run over what this returns.
+        """
+        return X, X if Y is None else Y
+
+    # --- for subclasses -----------------------------------------------------------------------------------
+
+    def _matrix(self, X, Y) -> np.ndarray:
+        raise NotImplementedError(f"{type(self).__name__} does not say how it is computed (method _matrix).")
+
+    def _diag(self, X) -> np.ndarray:
+        n = n_samples(X)
+        parts = (take(X, slice(start, start + DIAGONAL_BLOCK)) for start in range(0, n, DIAGONAL_BLOCK))
+        return np.concatenate([np.diagonal(self._matrix(part, part)) for part in parts] or [np.empty(0)])
+
+    def _dot(self, X, Y, V) -> np.ndarray:
+        return self._dot_in_blocks(X, Y, V)
+
+    def _vjp(self, X, W) -> dict[str, Any]:
+        return {}
+
+    def _dot_in_blocks(self, X, Y, V) -> np.ndarray:
+        product = np.empty((n_samples(X), V.shape[1]))
+        for rows in row_blocks(n_samples(X), n_samples(Y)):
+            product[rows] = self._matrix(take(X, rows), Y) @ V
+        return product
+
+    def _check_parameters(self) -> None:
+        check_parameters(self)
+
+    def _unresolved(self) -> list[str]:
+        """Names of the parameters that still wait for the data: words where there should be a number."""
+        numbers = (name for name, rule in self._parameters.items() if isinstance(rule, Number))
+        return [name for name in numbers if isinstance(getattr(self, name), str)]
+
+    def _ready(self, X, Y=None) -> "Kernel":
+        """This kernel, or, where X is all there is, this kernel resolved on X."""
+        self._check_parameters()
+        waiting = self._unresolved()
+        if not waiting:
+            return self
+        if Y is None:
+            return self.resolve(X)
+        raise ValueError(
+            f"{self!r} takes {' and '.join(waiting)} from the data: call kernel.resolve(X) with the training "
+            "samples first and use the kernel that it returns, or give a number."
+        )
+
+    # --- algebra ------------------------------------------------------------------------------------------
+
+    def __add__(self, other):
+        """The sum of two kernels; a number c >= 0 adds a constant kernel."""
+        return _combine("Sum", self, other)
+
+    def __radd__(self, other):
+        # sum([k1, k2]) starts from 0
+        return self if isinstance(other, Real) and other == 0 else _combine("Sum", other, self)
+
+    def __mul__(self, other):
+        """The product of two kernels; a number c >= 0 scales the kernel."""
+        return _combine("Product", self, other)
+
+    def __rmul__(self, other):
+        return _combine("Product", other, self)
+
+    def __pow__(self, exponent):
+        """An integer power >= 1, k(x, x')^p."""
+        from mercer.kernels.algebra import Power
+
+        if isinstance(self, Power) and isinstance(exponent, Integral):
+            return Power(self.kernel, self.exponent * exponent)._checked()
+        return Power(self, exponent)._checked()
+
+    # --- equality -----------------------------------------------------------------------------------------
+
+    def __eq__(self, other):
+        if not isinstance(other, Kernel):
+            return NotImplemented
+        mine, theirs = self.get_params(deep=False), other.get_params(deep=False)
+        same = type(self) is type(other) and mine.keys() == theirs.keys()
+        return same and all(_equal(mine[name], theirs[name]) for name in mine)
+
+    def __hash__(self):
+        return hash(type(self))
+
+
+def _combine(name: str, *terms: Any):
+    """Sum or Product of kernels and numbers, without brackets inside."""
+    from mercer.kernels import algebra
+
+    operation = {"Sum": algebra.Sum, "Product": algebra.Product}[name]
+    children: list[Kernel] = []
+    for term in terms:
+        if isinstance(term, operation):
+            children.extend(term.kernels)
+        elif isinstance(term, Kernel):
+            children.append(term)
+        elif isinstance(term, Real) and not isinstance(term, bool):
+            if not 0 <= float(term) < np.inf:
+                verb = "added to" if name == "Sum" else "multiplied with"
+                raise ValueError(
+                    f"The number {verb} a kernel must be finite and >= 0, got {term}: "
+                    "otherwise the result is not a kernel."
+                )
+            children.append(algebra.Constant(float(term)))
+        else:
+            return NotImplemented
+    return operation(*children)
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.array_equal(a, b)
+    return bool(a == b)

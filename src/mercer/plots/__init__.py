@@ -1,0 +1,12 @@
+"""Pictures of machines and of their training, after scikit-learn's Display convention.
+
+A display holds the numbers of a picture as public attributes. Its ``from_...`` constructor computes them and
+draws; ``plot`` draws them again, elsewhere or in another style. The axes used are in ``ax_``, the figure in
+``figure_``. Drawing needs matplotlib: ``pip install "mercer[plots]"``.
+"""
+
+from mercer.plots.base import Display
+from mercer.plots.decision import DecisionDisplay
+from mercer.plots.history import HistoryDisplay
+
+__all__ = ["DecisionDisplay", "Display", "HistoryDisplay"]

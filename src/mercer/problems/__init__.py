@@ -1,0 +1,18 @@
+"""The mathematics of the learning machines, as data: pure functions from labels and parameters to problems."""
+
+from mercer.problems.classification import hull_distance, nu_margin, soft_margin
+from mercer.problems.dual import DualProblem, Offsets
+from mercer.problems.novelty import enclosing_ball, one_class
+from mercer.problems.regression import epsilon_tube, nu_tube
+
+__all__ = [
+    "DualProblem",
+    "Offsets",
+    "enclosing_ball",
+    "epsilon_tube",
+    "hull_distance",
+    "nu_margin",
+    "nu_tube",
+    "one_class",
+    "soft_margin",
+]

@@ -1,0 +1,254 @@
+"""The one quadratic programme behind every support vector machine, and what proves its optimum."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from mercer.errors import InfeasibleError
+from mercer.gram import Gram
+
+__all__ = ["DualProblem", "Offsets"]
+
+
+class Offsets(NamedTuple):
+    """The multipliers of the equalities: the offset b that variables of sign + and of sign - see.
+
+    They are equal unless the problem has one equality per sign.
+    """
+
+    plus: float
+    minus: float
+
+
+@dataclass(frozen=True, eq=False)
+class DualProblem:
+    """A quadratic programme over a kernel matrix.
+
+    .. math::
+
+        \\min_a \\tfrac12 a^T Q a + p^T a, \\quad 0 \\le a \\le u, \\quad
+        Q_{ij} = s_i s_j K[\\mathrm{index}_i, \\mathrm{index}_j] + r_i [i = j],
+
+    subject to an equality, see `total`. Its dual variables are the offsets of the decision function
+    :math:`f = \\sum_j s_j a_j K[\\cdot, \\mathrm{index}_j] + b`.
+
+    Parameters
+    ----------
+    gram : Gram
+        The kernel matrix K.
+    index : int array of shape (n,)
+        The sample of each variable.
+    sign : array of shape (n,)
+        s, +1 or -1.
+    linear : array of shape (n,)
+        p.
+    upper : array of shape (n,)
+        u > 0, infinite where there is no bound.
+    ridge : array of shape (n,)
+        r >= 0.
+    total : None, float or (float, float)
+        None: no equality, and b = 0. A number: the value of s'a. Two numbers: the sums of a over the
+        variables of sign + and of sign -.
+
+    Notes
+    -----
+    With the slopes :math:`c_i = s_i f_i + p_i` at a point a and offset b, weak duality bounds the optimum from
+    below, and the gap is a sum of terms that are never negative (Fenchel and Young):
+
+    .. math::
+
+        \\mathrm{gap} = \\sum_i \\left[a_i c_i + \\tfrac12 r_i a_i^2
+        - \\min_{0 \\le t \\le u_i} (c_i t + \\tfrac12 r_i t^2)\\right].
+
+    Where nothing is bounded and there is no ridge (a hard margin), the primal point is first scaled until it
+    satisfies its constraints.
+    """
+
+    gram: Gram
+    index: np.ndarray
+    sign: np.ndarray
+    linear: np.ndarray
+    upper: np.ndarray
+    ridge: np.ndarray
+    total: None | float | tuple[float, float]
+
+    def __post_init__(self):
+        n = len(self.index)
+        for name in ("index", "sign", "linear", "upper", "ridge"):
+            dtype = np.int64 if name == "index" else np.float64
+            values = np.ascontiguousarray(getattr(self, name), dtype=dtype)
+            if values.shape != (n,):
+                raise ValueError(f"{name} has shape {values.shape}, for {n} variables it must be {(n,)}.")
+            object.__setattr__(self, name, values)
+        if not (self.upper > 0).all() or not (self.ridge >= 0).all():
+            raise ValueError("upper must be > 0 and ridge >= 0.")
+
+    @property
+    def equality(self) -> str:
+        """The kind of equality: "none", "total" or "per_sign"."""
+        if self.total is None:
+            return "none"
+        return "per_sign" if isinstance(self.total, tuple) else "total"
+
+    @property
+    def hard(self) -> bool:
+        """Whether no variable is bounded: the dual may then be unbounded."""
+        return bool(np.isinf(self.upper).all() and not self.ridge.any())
+
+    # --- points -------------------------------------------------------------------------------------------
+
+    def feasible(self, start: np.ndarray | None = None) -> np.ndarray:
+        """A point that satisfies the constraints: `start`, repaired, or a sparse one of our own.
+
+        Raises
+        ------
+        InfeasibleError
+            If there is none.
+        """
+        if start is None:
+            a = np.zeros(len(self.index))
+            for group, target in self._groups():
+                if target:
+                    a[group] = self._fill(group, target)
+            return a
+        a = np.clip(np.asarray(start, dtype=np.float64), 0.0, self.upper)
+        if a.shape != self.index.shape:
+            raise ValueError(f"start has shape {a.shape}, the problem has {len(self.index)} variables.")
+        for group, target in self._groups():
+            a[group] = self._project(a[group], group, target)
+        return a
+
+    def _groups(self) -> list[tuple[np.ndarray, float]]:
+        """The variables of every equality, and the value of their s'a."""
+        if self.total is None:
+            return []
+        if not isinstance(self.total, tuple):
+            return [(np.arange(len(self.index)), self.total)]
+        plus, minus = self.total
+        return [(np.flatnonzero(self.sign > 0), plus), (np.flatnonzero(self.sign < 0), -minus)]
+
+    def _fill(self, group: np.ndarray, target: float) -> np.ndarray:
+        """Variables at their bound, from the first on, until s'a is the target."""
+        helps = self.sign[group] * target > 0
+        room = np.where(helps, self.upper[group], 0.0)
+        before = np.concatenate([[0.0], np.cumsum(room)[:-1]])
+        a = np.clip(abs(target) - before, 0.0, room)
+        # Sums of bounds carry rounding: a total of all of them is met up to that.
+        if abs(a.sum() - abs(target)) > 1e-9 * abs(target):
+            raise InfeasibleError(
+                f"The variables must add up to {abs(target):g}, their bounds to {room.sum():g} only."
+            )
+        return a
+
+    def _project(self, a: np.ndarray, group: np.ndarray, target: float) -> np.ndarray:
+        """The nearest point of the box with s'a on target: clip(a - shift s), by bisection on the shift."""
+        sign, upper = self.sign[group], self.upper[group]
+
+        def excess(shift: float) -> float:
+            return float(sign @ np.clip(a - shift * sign, 0.0, upper)) - target
+
+        error = excess(0.0)
+        if abs(error) <= 1e-12 * max(abs(target), float(a.sum())):
+            return a
+        low, high = -1.0, 1.0
+        while excess(low) < 0 or excess(high) > 0:  # excess falls as the shift grows
+            low, high = 2 * low, 2 * high
+            if high > 1e300:
+                return self._fill(group, target)
+        for _ in range(200):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if excess(middle) > 0 else (low, middle)
+        return np.clip(a - high * sign, 0.0, upper)
+
+    # --- what a point is worth ----------------------------------------------------------------------------
+
+    def gradient(self, a: np.ndarray) -> np.ndarray:
+        """Q a + p, computed afresh from the kernel matrix in float64."""
+        coefficients = np.bincount(self.index, weights=self.sign * a, minlength=self.gram.n)
+        f = self.gram.dot(coefficients)[self.index]
+        return self.sign * f + self.ridge * a + self.linear
+
+    def objective(self, a: np.ndarray, gradient: np.ndarray) -> float:
+        """The value of the programme, which is to be small."""
+        return float(0.5 * a @ (gradient + self.linear))
+
+    def violation(self, a: np.ndarray, gradient: np.ndarray) -> float:
+        """How far a is from the optimality conditions; zero at the optimum. [CY eq 1.61]"""
+        if self.total is None:
+            return max(
+                0.0,
+                float(np.max(-gradient[a < self.upper], initial=0.0)),
+                float(np.max(gradient[a > 0], initial=0.0)),
+            )
+        worst = 0.0
+        for group, _ in self._groups():
+            largest, smallest = self._extremes(group, a, gradient)
+            if np.isfinite(largest) and np.isfinite(smallest):
+                worst = max(worst, largest - smallest)
+        return worst
+
+    def _extremes(self, group: np.ndarray, a: np.ndarray, gradient: np.ndarray) -> tuple[float, float]:
+        """The largest -s G among the variables whose s a may grow, the smallest among those where it may shrink."""
+        sign, value = self.sign[group], -(self.sign * gradient)[group]
+        below, above = (a < self.upper)[group], (a > 0)[group]
+        grows, shrinks = np.where(sign > 0, below, above), np.where(sign > 0, above, below)
+        return float(np.max(value[grows], initial=-np.inf)), float(np.min(value[shrinks], initial=np.inf))
+
+    def offsets(self, a: np.ndarray, gradient: np.ndarray) -> Offsets:
+        """The offset b of the decision function.
+
+        Variables strictly between their bounds know it, b = -s_i G_i; their average is taken [CY eqs 1.27,
+        1.50; B eqs 7.37, 7.69]. Where there is none, or for a hard margin [CY eq 1.14], it is the middle of
+        the interval that the optimality conditions leave.
+        """
+        if self.total is None:
+            return Offsets(0.0, 0.0)
+        found = []
+        for group, _ in self._groups():
+            free = group[(a[group] > 0) & (a[group] < self.upper[group])]
+            largest, smallest = self._extremes(group, a, gradient)
+            if len(free) and not self.hard:
+                found.append(float(np.mean(-(self.sign * gradient)[free])))
+            elif np.isfinite(largest) and np.isfinite(smallest):
+                found.append(0.5 * (largest + smallest))
+            else:  # the conditions bound b on one side at most
+                found.append(next((edge for edge in (largest, smallest) if np.isfinite(edge)), 0.0))
+        return Offsets(found[0], found[-1])
+
+    def slopes(self, a: np.ndarray, gradient: np.ndarray, offsets: Offsets) -> np.ndarray:
+        """c = s f + p with f the decision values, offset included."""
+        b = np.where(self.sign > 0, offsets.plus, offsets.minus)
+        return gradient - self.ridge * a + self.sign * b
+
+    def gap(self, a: np.ndarray, gradient: np.ndarray, offsets: Offsets) -> float:
+        """An upper bound on objective(a) minus the optimum, for a positive semi-definite K."""
+        slope = self.slopes(a, gradient, offsets)
+        if self.hard:
+            return self._hard_gap(a, gradient, slope)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            t = np.where(self.ridge > 0, np.minimum(self.upper, -slope / self.ridge), self.upper)
+            t = np.where(slope < 0, t, 0.0)
+            best = np.where(t > 0, slope * t + 0.5 * self.ridge * t * t, 0.0)
+            # 0 * inf where a bound is infinite and there is no ridge
+            best = np.where((t == np.inf) & (self.ridge == 0), -np.inf, best)
+        return float(np.sum(a * slope + 0.5 * self.ridge * a * a - best))
+
+    def _hard_gap(self, a: np.ndarray, gradient: np.ndarray, slope: np.ndarray) -> float:
+        """w and b are scaled by the t for which every constraint t s f >= -p holds."""
+        margin = slope - self.linear
+        tight = self.linear < 0
+        if (margin[tight] <= 0).any():
+            return np.inf
+        scale = float(np.max(-self.linear[tight] / margin[tight], initial=0.0))
+        primal = 0.5 * scale**2 * self.squared_norm(a, gradient)
+        return max(0.0, primal + self.objective(a, gradient))
+
+    def squared_norm(self, a: np.ndarray, gradient: np.ndarray) -> float:
+        """|w|^2 = (s a)' K (s a)."""
+        return max(0.0, float(a @ (gradient - self.linear - self.ridge * a)))
+
+    def imbalance(self, a: np.ndarray) -> float:
+        """How far the equality is from being met."""
+        sums = [abs(float(self.sign[group] @ a[group]) - target) for group, target in self._groups()]
+        return max(sums, default=0.0)

@@ -1,0 +1,197 @@
+"""What every solver promises, and the result that proves it."""
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from mercer.problems import DualProblem, Offsets
+
+__all__ = ["History", "Progress", "Solver", "SolverResult", "combine", "warn_unless_solved"]
+
+# From best to worst; several problems are as good as the worst of them.
+STATUSES = ("solved", "indefinite", "stalled", "max_iter", "max_seconds", "stopped")
+
+REMEDIES = {
+    "indefinite": "The kernel matrix is not positive semi-definite: the point is stationary, but nothing bounds the "
+    "optimum. Use a positive semi-definite kernel for a proof",
+    "stalled": "Rounding keeps it from going on. Raise tol, lower C, or scale the data",
+    "max_iter": "It ran into max_iter. Raise max_iter or tol, or scale the data",
+    "max_seconds": "It ran into max_seconds. Raise max_seconds or tol, or scale the data",
+    "stopped": "The callback stopped it",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """Samples of a run: one entry of each array per sample, in the order of the iterations.
+
+    The last entry is the point that was returned. Entries before it are of the working precision and of the
+    variables still at play, so that their gap is an estimate.
+    """
+
+    iteration: np.ndarray
+    """How many steps had been made."""
+    objective: np.ndarray
+    """The dual objective W, which is to be large. [CY §1.6]"""
+    gap: np.ndarray
+    """Distance to the primal objective; infinite for a hard margin that is not yet met."""
+    violation: np.ndarray
+    """Violation of the optimality conditions."""
+
+    def __len__(self) -> int:
+        return len(self.iteration)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a callback is told while a solver runs. A callback that returns True stops the run."""
+
+    n_iter: int
+    objective: float
+    violation: float
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class SolverResult:
+    """A solution and the proof of how good it is.
+
+    The certificate is for the point that is returned, in float64: the objective cannot be better than `bound`
+    by any feasible point, whatever the solver did.
+    """
+
+    objective: float
+    """Value of the programme that was minimised; minus the dual objective."""
+    bound: float
+    """No feasible point has a smaller objective; minus the primal objective. -inf when nothing is proved."""
+    gap: float
+    """objective - bound."""
+    violation: float
+    """Violation of the optimality conditions, at most `tol` if solved."""
+    n_iter: int
+    """Steps made."""
+    status: str
+    """"solved", or why not: "indefinite", "stalled", "max_iter", "max_seconds", "stopped"."""
+    seconds: float
+    """Wall-clock time."""
+    precision: str
+    """Precision of the working rows, "float32" or "float64"; the certificate is always in float64."""
+    kernel_evaluations: int
+    """Kernel values computed."""
+    imbalance: float
+    """How far the equality constraint is from being met; for classifiers the sum of alpha_i y_i."""
+    history: History = field(repr=False)
+    """Samples of the run."""
+    a: np.ndarray = field(repr=False)
+    """The solution, one entry per variable."""
+    gradient: np.ndarray = field(repr=False)
+    """Q a + p."""
+    offsets: Offsets = field(repr=False)
+    """Offsets of the decision function."""
+    margin: float | None = None
+    """The smallest y f(x) over the training samples of a classifier."""
+    parts: tuple["SolverResult", ...] = field(default=(), repr=False)
+    """Results of the problems that this one sums up."""
+
+    @property
+    def primal_objective(self) -> float:
+        """What the machine minimises: half the squared norm plus the losses."""
+        return -self.bound
+
+    @property
+    def dual_objective(self) -> float:
+        """W, what its dual maximises."""
+        return -self.objective
+
+    @property
+    def relative_gap(self) -> float:
+        """gap over the size of the objective."""
+        return self.gap / max(abs(self.objective), np.finfo(float).tiny) if self.gap else 0.0
+
+    def __str__(self) -> str:
+        lines = [
+            f"status             {self.status}",
+            f"primal objective   {self.primal_objective:.10g}",
+            f"dual objective     {self.dual_objective:.10g}",
+            f"duality gap        {self.gap:.3g} (relative {self.relative_gap:.2g})",
+            f"KKT violation      {self.violation:.3g}",
+            f"equality           off by {self.imbalance:.2g}",
+        ]
+        if self.margin is not None:
+            lines.append(f"smallest y f(x)    {self.margin:.6g}")
+        lines += [
+            f"iterations         {self.n_iter}",
+            f"kernel evaluations {self.kernel_evaluations}",
+            f"seconds            {self.seconds:.3g}",
+            f"precision          {self.precision} rows, float64 certificate",
+        ]
+        if self.parts:
+            lines.insert(0, f"problems           {len(self.parts)}")
+        return "\n".join(lines)
+
+
+Callback = Callable[[Progress], object]
+
+
+@runtime_checkable
+class Solver(Protocol):
+    """A solver of `DualProblem`."""
+
+    def check(self, problem: DualProblem) -> None:
+        """Refuse, by name and before anything is computed, a problem that this solver cannot do."""
+
+    def solve(
+        self, problem: DualProblem, start: np.ndarray | None = None, callback: Callback | None = None
+    ) -> SolverResult:
+        """The solution, with its certificate."""
+
+    def solve_many(
+        self,
+        problems: Sequence[DualProblem],
+        starts: Sequence[np.ndarray | None] | None = None,
+        callback: Callback | None = None,
+    ) -> list[SolverResult]:
+        """The solutions of problems over one Gram matrix."""
+
+
+def combine(results: Sequence[SolverResult]) -> SolverResult:
+    """One result for several independent problems: sums of objectives, the worst of the rest."""
+    if len(results) == 1:
+        return results[0]
+    margins = [r.margin for r in results if r.margin is not None]
+    longest = max(results, key=lambda r: r.n_iter)
+    return SolverResult(
+        objective=math.fsum(r.objective for r in results),
+        bound=math.fsum(r.bound for r in results) if all(np.isfinite(r.bound) for r in results) else -np.inf,
+        gap=sum(r.gap for r in results),
+        violation=max(r.violation for r in results),
+        n_iter=sum(r.n_iter for r in results),
+        status=max((r.status for r in results), key=STATUSES.index),
+        seconds=sum(r.seconds for r in results),
+        precision=min(r.precision for r in results),
+        kernel_evaluations=sum(r.kernel_evaluations for r in results),
+        imbalance=max(r.imbalance for r in results),
+        history=longest.history,
+        a=np.concatenate([r.a for r in results]),
+        gradient=np.concatenate([r.gradient for r in results]),
+        offsets=longest.offsets,
+        margin=min(margins) if margins else None,
+        parts=tuple(results),
+    )
+
+
+def warn_unless_solved(result: SolverResult, owner: str) -> None:
+    """The one place where a status becomes a warning."""
+    if result.status == "solved":
+        return
+    warnings.warn(
+        f"{owner} did not reach a proved optimum (status {result.status}): violation {result.violation:.3g}, "
+        f"duality gap {result.gap:.3g} after {result.n_iter} iterations. {REMEDIES[result.status]}.",
+        ConvergenceWarning,
+        stacklevel=3,
+    )

@@ -1,0 +1,167 @@
+"""Sequential minimal optimisation in obvious Python: to read, and to check the fast one against."""
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from mercer.errors import NotSeparableError
+from mercer.parameters import Number, check_parameters
+from mercer.problems import DualProblem
+from mercer.solvers.base import Callback, History, Progress, SolverResult
+
+__all__ = ["SimpleSMO"]
+
+# The multipliers of a hard margin grow without end when there is none; beyond this it is taken as a fact.
+LARGEST_MULTIPLIER_SUM = 1e9
+
+
+class SimpleSMO(BaseEstimator):
+    """Sequential minimal optimisation, one pair at a time over the whole kernel matrix. [CY §1.5]
+
+    Parameters
+    ----------
+    tol : float > 0, default=1e-3
+        Largest violation of the optimality conditions [CY eq 1.61].
+    max_iter : int >= 1, default=100_000
+        Most steps.
+
+    See Also
+    --------
+    SMO : The fast one.
+
+    Notes
+    -----
+    O(n) per step, O(n^2) memory.
+
+    References
+    ----------
+    .. [1] C. Campbell, Y. Ying, Learning with Support Vector Machines, 2011, eqs. 1.51-1.61.
+
+    Examples
+    --------
+    >>> from mercer.svm import SVC
+    >>> SVC(kernel="linear", solver="simple").fit([[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1]).predict([[2.5]])
+    array([1])
+    """
+
+    _parameters = {"tol": Number(0, above=True), "max_iter": Number(1, integer=True)}
+
+    def __init__(self, *, tol=1e-3, max_iter=100_000):
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def check(self, problem: DualProblem) -> None:
+        """Every `DualProblem` will do; the parameters are checked."""
+        check_parameters(self)
+
+    def solve_many(
+        self,
+        problems: Sequence[DualProblem],
+        starts: Sequence[np.ndarray | None] | None = None,
+        callback: Callback | None = None,
+    ) -> list[SolverResult]:
+        """One after the other."""
+        starts = [None] * len(problems) if starts is None else starts
+        return [self.solve(p, start, callback) for p, start in zip(problems, starts, strict=True)]
+
+    def solve(
+        self, problem: DualProblem, start: np.ndarray | None = None, callback: Callback | None = None
+    ) -> SolverResult:
+        """As `SMO.solve`."""
+        self.check(problem)
+        began = time.perf_counter()
+        K = problem.gram.rows(np.arange(problem.gram.n))[np.ix_(problem.index, problem.index)]
+        s = problem.sign
+        Q = K * np.outer(s, s) + np.diag(problem.ridge)
+        a = problem.feasible(start)
+        G = Q @ a + problem.linear
+        status, n_iter, samples = "max_iter", 0, []
+        while n_iter < self.max_iter:
+            violation = problem.violation(a, G)
+            if n_iter % 10 == 0:
+                samples.append((n_iter, -problem.objective(a, G), violation))
+            if violation <= self.tol:
+                status = "solved"
+                break
+            told = Progress(n_iter, problem.objective(a, G), violation, time.perf_counter() - began)
+            if callback is not None and callback(told):
+                status = "stopped"
+                break
+            moved = self._single(problem, Q, G, a) if problem.total is None else self._pair(problem, Q, G, a)
+            if not np.isfinite(a).all() or (problem.hard and a.sum() > LARGEST_MULTIPLIER_SUM):
+                raise NotSeparableError(
+                    "The classes are not separable with this kernel: the dual of the hard margin is unbounded. "
+                    "Choose a finite C or a richer kernel."
+                )
+            for k, change in moved.items():
+                G += Q[:, k] * change
+            n_iter += 1
+        G = Q @ a + problem.linear
+        offsets = problem.offsets(a, G)
+        gap = problem.gap(a, G, offsets)
+        if not problem.gram.definite:
+            gap, status = np.inf, "indefinite" if status == "solved" else status
+        samples.append((n_iter, -problem.objective(a, G), problem.violation(a, G)))
+        iteration, objective, violations = np.array(samples).T
+        return SolverResult(
+            objective=problem.objective(a, G),
+            bound=problem.objective(a, G) - gap,
+            gap=gap,
+            violation=problem.violation(a, G),
+            n_iter=n_iter,
+            status=status,
+            seconds=time.perf_counter() - began,
+            precision="float64",
+            kernel_evaluations=K.size,
+            imbalance=problem.imbalance(a),
+            history=History(
+                iteration.astype(np.int64),
+                objective,
+                np.append(np.full(len(samples) - 1, np.nan), gap),
+                violations,
+            ),
+            a=a,
+            gradient=G,
+            offsets=offsets,
+        )
+
+    @staticmethod
+    def _pair(problem: DualProblem, Q: np.ndarray, G: np.ndarray, a: np.ndarray) -> dict[int, float]:
+        """Move the pair with the largest gain [CY eqs 1.54-1.60]; returns the changes of a."""
+        s, u = problem.sign, problem.upper
+        v = -s * G
+        grows = np.where(s > 0, a < u, a > 0)
+        shrinks = np.where(s > 0, a > 0, a < u)
+        best: tuple[float, int, int] = (0.0, 0, 0)
+        for group, _ in problem._groups():
+            if not grows[group].any():
+                continue
+            i = group[grows[group]][np.argmax(v[group[grows[group]]])]
+            for j in group[shrinks[group] & (v[group] < v[i])]:
+                eta = max(Q[i, i] + Q[j, j] - 2 * s[i] * s[j] * Q[i, j], 1e-12)
+                gain = (v[i] - v[j]) ** 2 / (2 * eta)
+                if gain > best[0]:
+                    best = (gain, i, j)
+        _, i, j = best
+        eta = max(Q[i, i] + Q[j, j] - 2 * s[i] * s[j] * Q[i, j], 1e-12)
+        room_i = u[i] - a[i] if s[i] > 0 else a[i]
+        room_j = a[j] if s[j] > 0 else u[j] - a[j]
+        t = min((v[i] - v[j]) / eta, room_i, room_j)
+        before = a[[i, j]].copy()
+        a[i] += s[i] * t
+        a[j] -= s[j] * t
+        np.clip(a, 0.0, u, out=a)
+        return {i: a[i] - before[0], j: a[j] - before[1]}
+
+    @staticmethod
+    def _single(problem: DualProblem, Q: np.ndarray, G: np.ndarray, a: np.ndarray) -> dict[int, float]:
+        """Move the variable with the largest gain: the problem has no equality."""
+        diagonal = np.maximum(np.diag(Q), 1e-12)
+        moved = np.clip(a - G / diagonal, 0.0, problem.upper)
+        gain = -(G * (moved - a) + 0.5 * diagonal * (moved - a) ** 2)
+        i = int(np.argmax(gain))
+        change = moved[i] - a[i]
+        a[i] = moved[i]
+        return {i: change}

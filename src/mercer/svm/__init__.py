@@ -1,0 +1,7 @@
+"""Support vector machines: classification, regression, novelty detection."""
+
+from mercer.svm.classification import SVC, NuSVC
+from mercer.svm.novelty import SVDD, OneClassSVM
+from mercer.svm.regression import SVR, NuSVR
+
+__all__ = ["SVC", "SVDD", "SVR", "NuSVC", "NuSVR", "OneClassSVM"]

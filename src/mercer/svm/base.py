@@ -1,0 +1,279 @@
+"""What all support vector machines share: samples in, a Gram matrix and problems to the solver, a model out."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse, vstack
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from mercer.gram import Gram, MatrixGram, make_gram
+from mercer.kernels import Kernel, Linear, as_kernel
+from mercer.kernels.samples import n_samples, take
+from mercer.parameters import Choice, Number, check_parameters
+from mercer.problems import DualProblem
+from mercer.solvers import SMO, SimpleSMO, Solver, SolverResult, combine, warn_unless_solved
+from mercer.threads import effective_n_threads, limit_threads
+
+__all__ = ["SupportVectorMachine"]
+
+SOLVERS = ("smo", "simple")
+
+
+class SupportVectorMachine(BaseEstimator):
+    """Base of the support vector machines.
+
+    The decision values are ``K(X, support_vectors_) @ dual_coef_.T + intercept_``. A machine builds its
+    problems (`_fit_problems` takes them to the solver) and keeps what it needs of their results.
+    """
+
+    _parameters: dict[str, Any] = {
+        "tol": Number(0, above=True),
+        "gap_tol": Number(0, above=True, none=True),
+        "max_iter": Number(1, integer=True, none=True),
+        "max_seconds": Number(0, above=True, none=True),
+        "warm_start": Choice(True, False),
+    }
+
+    # --- parameters ---------------------------------------------------------------------------------------
+
+    def set_params(self, **params):
+        """Set parameters, those of the kernel as ``kernel__name``.
+
+        A kernel given by its name becomes a kernel object first.
+        """
+        nested = any(name.startswith("kernel__") for name in params)
+        kernel = params.get("kernel", self.kernel)
+        if nested and isinstance(kernel, str) and kernel != "precomputed":
+            params = {"kernel": as_kernel(kernel), **{k: v for k, v in params.items() if k != "kernel"}}
+        return super().set_params(**params)
+
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._precomputed
+        tags.input_tags.sparse = not self._precomputed
+        return tags
+
+    # --- samples in ---------------------------------------------------------------------------------------
+
+    def _check_all(self) -> None:
+        """Everything that can be refused before any kernel value is computed."""
+        check_parameters(self)
+        effective_n_threads(self.n_threads)
+        if self.callback is not None and not callable(self.callback):
+            raise TypeError(f"callback must be callable or None, got {self.callback!r}.")
+        self._solver()
+
+    def _solver(self) -> Solver:
+        if isinstance(self.solver, str) and self.solver in SOLVERS:
+            if self.solver == "simple":
+                solver: Any = SimpleSMO(tol=self.tol)
+                return solver.set_params(max_iter=self.max_iter) if self.max_iter else solver
+            return SMO(
+                tol=self.tol,
+                gap_tol=self.gap_tol,
+                memory=self.memory,
+                max_iter=self.max_iter,
+                max_seconds=self.max_seconds,
+                n_threads=self.n_threads,
+            )
+        if isinstance(self.solver, Solver) and not isinstance(self.solver, type):
+            return self.solver
+        raise ValueError(
+            f"solver must be {' or '.join(map(repr, SOLVERS))} or a solver, got {self.solver!r}."
+        )
+
+    def _vectors(self) -> bool:
+        """Whether scikit-learn's checks of numeric tables apply to the samples."""
+        return self._precomputed or as_kernel(self.kernel).domain == "vectors"
+
+    def _take_samples(self, X: Any, y: Any = "no_validation", **check_y: Any) -> Any:
+        """Check training samples (and labels) and note the number and names of features."""
+        if self._vectors():
+            options = {
+                "dtype": [np.float64, np.float32],
+                "accept_sparse": "csr",
+                "order": "C",
+                "accept_large_sparse": True,
+            }
+            if isinstance(y, str):
+                return validate_data(self, X, **options)
+            return validate_data(self, X, y, **options, **check_y)
+        if n_samples(X) == 0:
+            raise ValueError("Found array with 0 sample(s), a machine needs at least one.")
+        if getattr(X, "ndim", 1) == 2:
+            self.n_features_in_ = X.shape[1]
+        if isinstance(y, str):
+            return X
+        if n_samples(y) != n_samples(X):
+            raise ValueError(f"X has {n_samples(X)} samples, y has {n_samples(y)}.")
+        return X, y
+
+    def _weights(self, sample_weight: Any, X: Any) -> np.ndarray:
+        """Sample weights in float64; zero is allowed, negative is not."""
+        n = n_samples(X)
+        if sample_weight is None:
+            return np.ones(n)
+        weight = _check_sample_weight(
+            sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True
+        )
+        if not weight.any():
+            raise ValueError("sample_weight must have at least one positive entry, all are zero.")
+        return weight
+
+    def _make_gram(self, X: Any, weight: np.ndarray) -> Gram:
+        """The Gram matrix of the training samples; resolves the kernel."""
+        if self._precomputed:
+            self.kernel_ = "precomputed"
+            if X.shape[0] != X.shape[1]:
+                raise ValueError(
+                    f"A precomputed kernel matrix for training must be square, got shape {X.shape}; rows and columns "
+                    "are the training samples."
+                )
+            return MatrixGram(X)
+        self.kernel_ = as_kernel(self.kernel).resolve(X, weight)
+        return make_gram(self.kernel_, X, self.memory)
+
+    # --- problems to the solver ---------------------------------------------------------------------------
+
+    def _fit_problems(self, problems: Sequence[DualProblem]) -> list[SolverResult]:
+        """Solve, from the last solution if the machine is warm and the problem of the same size."""
+        starts: list[np.ndarray | None] = [None] * len(problems)
+        if self.warm_start and hasattr(self, "result_"):
+            before = self.result_.parts or (self.result_,)
+            if [len(r.a) for r in before] == [len(p.index) for p in problems]:
+                starts = [r.a for r in before]
+        solver = self._solver()
+        for problem in problems:
+            solver.check(problem)
+        return solver.solve_many(problems, starts, self.callback)
+
+    def _keep_model(
+        self,
+        X: Any,
+        coefficients: Sequence[np.ndarray],
+        intercepts: Sequence[float],
+        results: Sequence[SolverResult],
+    ) -> None:
+        """Support vectors, coefficients (one array over all samples per problem) and the certificate."""
+        table = (
+            np.atleast_2d(np.asarray(coefficients)) if len(coefficients) == 1 else _sparse_rows(coefficients)
+        )
+        moved = np.asarray(abs(table).sum(axis=0)).ravel() > 0
+        self.support_ = np.flatnonzero(moved)
+        self.dual_coef_ = table[:, self.support_]
+        self.intercept_ = np.asarray(intercepts, dtype=np.float64)
+        self._n_train = n_samples(X)
+        self.support_vectors_ = np.empty((0, 0)) if self._precomputed else _pick(X, self.support_)
+        self.result_ = combine(results)
+        self.n_iter_ = self.result_.n_iter
+        warn_unless_solved(self.result_, type(self).__name__)
+
+    # --- the model ----------------------------------------------------------------------------------------
+
+    def _raw_decision(self, X: Any) -> np.ndarray:
+        """Decision values of all problems, shape (n, n_problems)."""
+        check_is_fitted(self)
+        X = self._check_new(X)
+        coefficients = self.dual_coef_.T
+        if self._precomputed:
+            return X @ (coefficients.toarray() if issparse(coefficients) else coefficients) + self.intercept_
+        if not len(self.support_):
+            return np.zeros((n_samples(X), 1)) + self.intercept_
+        if issparse(coefficients):
+            coefficients = coefficients.toarray()
+        with limit_threads(self.n_threads):
+            return self.kernel_.dot(X, self.support_vectors_, coefficients) + self.intercept_
+
+    def _check_new(self, X: Any) -> Any:
+        """Samples to predict for, checked; of a precomputed matrix, the support columns."""
+        if self._precomputed:
+            X = validate_data(self, X, dtype=np.float64, reset=False, skip_check_array=True)
+            K = np.asarray(X, dtype=np.float64)
+            if K.ndim != 2 or K.shape[1] not in (self._n_train, len(self.support_)):
+                raise ValueError(
+                    f"A precomputed kernel matrix for prediction must have {self._n_train} columns, the training "
+                    f"samples, or {len(self.support_)}, the support vectors; X has {np.shape(X)[-1]} features."
+                )
+            if not np.isfinite(K).all():
+                raise ValueError("Input X contains NaN or infinity.")
+            return K if K.shape[1] == len(self.support_) != self._n_train else K[:, self.support_]
+        if not self._vectors():
+            return X
+        return validate_data(
+            self,
+            X,
+            reset=False,
+            dtype=[np.float64, np.float32],
+            accept_sparse="csr",
+            order="C",
+            accept_large_sparse=True,
+        )
+
+    @property
+    def coef_(self):
+        """Weights of the features, shape (n_problems, n_features); linear kernels only."""
+        kernel = getattr(self, "kernel_", None)
+        if not isinstance(kernel, Linear):
+            raise AttributeError("coef_ exists for kernel='linear' only.")
+        weights = self.dual_coef_ @ self.support_vectors_
+        return weights.toarray() if issparse(weights) else weights
+
+    @property
+    def sparsity_(self) -> float:
+        """Share of the training samples that are not support vectors; larger means a smaller model."""
+        check_is_fitted(self)
+        return 1.0 - len(self.support_) / self._n_train
+
+    def influence(self, k: int = 10) -> tuple[np.ndarray, np.ndarray]:
+        """The training samples with the largest multipliers.
+
+        They are unusual or wrongly labelled samples, worth a look when data is cleaned. [CY §1.2]
+
+        Parameters
+        ----------
+        k : int >= 1, default=10
+            How many at most.
+
+        Returns
+        -------
+        samples : int array
+            Their numbers, the most influential first.
+        multipliers : array
+            The largest absolute multiplier of each.
+        """
+        check_is_fitted(self)
+        if problem := Number(1, integer=True).problem(k):
+            raise ValueError(f"k {problem}")
+        size = abs(self.dual_coef_).max(axis=0)
+        size = np.asarray(size.todense() if issparse(size) else size).ravel()
+        order = np.argsort(-size, kind="stable")[:k]
+        return self.support_[order], size[order]
+
+
+def _sparse_rows(rows: Sequence[np.ndarray]) -> csr_array:
+    return csr_array(vstack([csr_array(np.atleast_2d(row)) for row in rows]))
+
+
+def _pick(X: Any, which: np.ndarray) -> Any:
+    return take(X, which) if hasattr(X, "shape") else [X[i] for i in which]
+
+
+def one_or_all(values: Sequence[Any]) -> Any:
+    """A number for one problem, an array for several."""
+    return values[0] if len(values) == 1 else np.asarray(values)
+
+
+def with_margin(result: SolverResult, margin: float) -> SolverResult:
+    """The result, with the smallest y f(x) noted."""
+    return replace(result, margin=margin)
+
+
+def is_kernel(value: Any) -> bool:
+    return isinstance(value, Kernel)

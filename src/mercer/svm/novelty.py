@@ -1,0 +1,384 @@
+"""Novelty detection."""
+
+import numpy as np
+from sklearn.base import OutlierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.gram import Gram
+from mercer.parameters import Number
+from mercer.problems import DualProblem, enclosing_ball, one_class
+from mercer.solvers import SolverResult
+from mercer.svm.base import SupportVectorMachine
+from mercer.threads import limit_threads
+
+__all__ = ["SVDD", "OneClassSVM"]
+
+# Samples on the boundary are inside, whatever the rounding of their decision value.
+ROUNDING = 1e-10
+
+
+class NoveltyDetector(OutlierMixin, SupportVectorMachine):
+    """What OneClassSVM and SVDD share: +1 inside, -1 outside."""
+
+    _parameters = SupportVectorMachine._parameters | {"nu": Number(0, 1, above=True)}
+
+    def __init__(
+        self,
+        kernel="rbf",
+        *,
+        nu=0.5,
+        tol=1e-3,
+        gap_tol=None,
+        max_iter=None,
+        max_seconds=None,
+        memory="auto",
+        n_threads=None,
+        warm_start=False,
+        solver="smo",
+        callback=None,
+    ):
+        self.kernel = kernel
+        self.nu = nu
+        self.tol = tol
+        self.gap_tol = gap_tol
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.memory = memory
+        self.n_threads = n_threads
+        self.warm_start = warm_start
+        self.solver = solver
+        self.callback = callback
+
+    def _problem(self, gram: Gram, weight: np.ndarray, index: np.ndarray) -> DualProblem:
+        raise NotImplementedError
+
+    def _set_model(self, problem: DualProblem, result: SolverResult) -> tuple[np.ndarray, float, np.ndarray]:
+        """Set the machine's own attributes; coefficients, intercept and decision values of the training samples."""
+        raise NotImplementedError
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Learn where the samples lie.
+
+        Parameters
+        ----------
+        X : samples of shape (n, n_features), or as the kernel takes them
+            The n x n kernel matrix if ``kernel="precomputed"``.
+        y : ignored
+        sample_weight : array of shape (n,), default=None
+            Non-negative; weight 2 is the sample twice, weight 0 is no sample.
+
+        Returns
+        -------
+        self
+        """
+        self._check_all()
+        X = self._take_samples(X)
+        weight = self._weights(sample_weight, X)
+        index = np.flatnonzero(weight)
+        with limit_threads(self.n_threads):
+            gram = self._make_gram(X, weight)
+            problem = self._problem(gram, weight[index], index)
+            (result,) = self._fit_problems([problem])
+        values, intercept, decision = self._set_model(problem, result)
+        coefficients = np.zeros(len(weight))
+        coefficients[index] = values
+        self.norm_ = float(np.sqrt(problem.squared_norm(result.a, result.gradient)))
+        self.slack_ = np.zeros(len(weight))
+        self.slack_[index] = np.maximum(0.0, -decision)
+        self.margin_errors_ = float(weight @ (self.slack_ > self._resolution()) / weight.sum())
+        self._keep_model(X, [coefficients], [intercept], [result])
+        self.n_support_ = np.array([len(self.support_)])
+        return self
+
+    def _resolution(self) -> float:
+        """What `tol` allows a decision value to be off."""
+        return self.tol
+
+    def decision_function(self, X):
+        """Decision values, positive inside and negative outside.
+
+        Parameters
+        ----------
+        X : n samples
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        return self.score_samples(X) - self.offset_
+
+    def score_samples(self, X):
+        """How usual samples are; larger is more usual. The decision value plus `offset_`.
+
+        Parameters
+        ----------
+        X : n samples
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        raise NotImplementedError
+
+    def predict(self, X):
+        """+1 for samples inside, -1 for novel ones.
+
+        Parameters
+        ----------
+        X : n samples
+
+        Returns
+        -------
+        int ndarray of shape (n,)
+        """
+        return np.where(self.decision_function(X) >= 0, 1, -1)
+
+
+class OneClassSVM(NoveltyDetector):
+    """Novelty detection by a hyperplane between the data and the origin of feature space.
+
+    .. math::
+
+        \\min_{w, \\rho, \\xi} \\tfrac12 \\|w\\|^2 - \\nu \\rho \\sum_i \\omega_i + \\sum_i \\omega_i \\xi_i
+        \\quad\\text{s.t.}\\quad w \\cdot \\phi(x_i) \\ge \\rho - \\xi_i, \\quad \\xi_i \\ge 0.
+
+    At most a fraction nu of the training samples lie outside, at least a fraction nu are support vectors.
+
+    Parameters
+    ----------
+    kernel : Kernel, str, callable or "precomputed", default="rbf"
+        Similarity of samples, see `mercer.kernels`. "precomputed": X is the kernel matrix.
+    nu : float in (0, 1], default=0.5
+        Larger calls more samples novel.
+    tol : float > 0, default=1e-3
+        Largest violation of the optimality conditions; smaller is more exact and slower.
+    gap_tol : float > 0 or None, default=None
+        Largest relative duality gap, as a further condition.
+    max_iter : int >= 1 or None, default=None
+        Most solver steps; None leaves a generous limit.
+    max_seconds : float > 0 or None, default=None
+        Most seconds for the solver.
+    memory : float > 0 or "auto", default="auto"
+        Megabytes for kernel values.
+    n_threads : int or None, default=None
+        Threads; the result does not depend on it.
+    warm_start : bool, default=False
+        Start from the last solution when `fit` is called again with as many samples.
+    solver : {"smo", "simple"} or Solver, default="smo"
+        See `mercer.solvers`.
+    callback : callable or None, default=None
+        Told the `Progress` of the solver; a true value stops it.
+
+    Attributes
+    ----------
+    result_ : SolverResult
+        The certificate: objectives, gap, violation, history.
+    offset_ : float
+        rho; ``decision_function = score_samples - offset_``.
+    support_, support_vectors_, n_support_ : ndarray, samples, ndarray
+        Numbers of the support vectors, the vectors, and how many there are.
+    dual_coef_ : ndarray of shape (1, n_support)
+        The multipliers.
+    intercept_ : ndarray of shape (1,)
+        -rho.
+    coef_ : ndarray of shape (1, n_features)
+        The weights w; linear kernel only.
+    kernel_ : Kernel or "precomputed"
+        The kernel, with its data-dependent parameters resolved.
+    norm_, margin_ : float
+        ``|w|``, and the distance ``rho / |w|`` of the hyperplane from the origin.
+    slack_ : ndarray of shape (n,)
+        The errors xi of the training samples.
+    margin_errors_ : float
+        Share of the training samples with an error above `tol`.
+    sparsity_ : float
+        Share of the training samples that are not support vectors.
+    n_iter_ : int
+        Solver steps.
+    n_features_in_ : int
+        Features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, when X has names that are all strings.
+
+    See Also
+    --------
+    SVDD : A ball around the data; the same for kernels with a constant diagonal.
+
+    Notes
+    -----
+    Costs as for `SVC`.
+
+    References
+    ----------
+    .. [1] C. Campbell, Y. Ying, Learning with Support Vector Machines, 2011, section 2.4.
+    .. [2] C. M. Bishop, Pattern Recognition and Machine Learning, 2006, section 7.1.3.
+    .. [3] B. Schölkopf et al., Estimating the support of a high-dimensional distribution, 2001.
+
+    Examples
+    --------
+    >>> from mercer import OneClassSVM
+    >>> OneClassSVM(nu=0.5).fit([[0.0], [0.1], [0.2], [5.0]]).predict([[0.1], [9.0]])
+    array([ 1, -1])
+    """
+
+    def _problem(self, gram, weight, index):
+        return one_class(gram, self.nu, weight, index=index)
+
+    def _set_model(self, problem, result):
+        rho = -result.offsets.plus
+        self.offset_ = rho - ROUNDING * abs(rho)
+        squared_norm = problem.squared_norm(result.a, result.gradient)
+        self.margin_ = self.offset_ / np.sqrt(squared_norm) if squared_norm > 0 else 0.0
+        return result.a, -self.offset_, result.gradient - self.offset_
+
+    def score_samples(self, X):
+        return self._raw_decision(X)[:, 0] - self.intercept_[0]
+
+    def distance(self, X):
+        """Signed distance to the hyperplane in feature space.
+
+        Parameters
+        ----------
+        X : n samples
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        check_is_fitted(self)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.decision_function(X) / self.norm_
+
+
+class SVDD(NoveltyDetector):
+    """Support vector data description: the smallest ball around most of the data.
+
+    .. math::
+
+        \\min_{R, c, \\xi} R^2 + \\frac{1}{\\nu \\sum_i \\omega_i} \\sum_i \\omega_i \\xi_i \\quad\\text{s.t.}\\quad
+        \\|\\phi(x_i) - c\\|^2 \\le R^2 + \\xi_i, \\quad \\xi_i \\ge 0.
+
+    At most a fraction nu of the training samples lie outside the ball.
+
+    Parameters
+    ----------
+    kernel : Kernel, str, callable or "precomputed", default="rbf"
+        Similarity of samples, see `mercer.kernels`. "precomputed": X is the kernel matrix; new samples are then
+        taken to have ``k(x, x) = diagonal`` as given to `score_samples`.
+    nu : float in (0, 1], default=0.5
+        Larger calls more samples novel.
+    tol : float > 0, default=1e-3
+        Largest violation of the optimality conditions; smaller is more exact and slower.
+    gap_tol : float > 0 or None, default=None
+        Largest relative duality gap, as a further condition.
+    max_iter : int >= 1 or None, default=None
+        Most solver steps; None leaves a generous limit.
+    max_seconds : float > 0 or None, default=None
+        Most seconds for the solver.
+    memory : float > 0 or "auto", default="auto"
+        Megabytes for kernel values.
+    n_threads : int or None, default=None
+        Threads; the result does not depend on it.
+    warm_start : bool, default=False
+        Start from the last solution when `fit` is called again with as many samples.
+    solver : {"smo", "simple"} or Solver, default="smo"
+        See `mercer.solvers`.
+    callback : callable or None, default=None
+        Told the `Progress` of the solver; a true value stops it.
+
+    Attributes
+    ----------
+    result_ : SolverResult
+        The certificate: objectives, gap, violation, history; in the scale of `mercer.problems.enclosing_ball`.
+    radius_ : float
+        R.
+    offset_ : float
+        -R^2; ``decision_function = score_samples - offset_``.
+    support_, support_vectors_, n_support_ : ndarray, samples, ndarray
+        Numbers of the support vectors, the vectors, and how many there are.
+    dual_coef_ : ndarray of shape (1, n_support)
+        Twice the weights of the centre, ``c = sum_i alpha_i phi(x_i)``.
+    intercept_ : ndarray of shape (1,)
+        ``R^2 - |c|^2``; the decision value is ``K(X, support_vectors_) @ dual_coef_.T + intercept_ - k(x, x)``.
+    kernel_ : Kernel or "precomputed"
+        The kernel, with its data-dependent parameters resolved.
+    norm_ : float
+        ``|c|`` in feature space.
+    slack_ : ndarray of shape (n,)
+        By how much the squared distances of the training samples exceed R^2.
+    margin_errors_ : float
+        Share of the training samples outside the ball by more than `tol`.
+    sparsity_ : float
+        Share of the training samples that are not support vectors.
+    n_iter_ : int
+        Solver steps.
+    n_features_in_ : int
+        Features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, when X has names that are all strings.
+
+    See Also
+    --------
+    OneClassSVM : A hyperplane; the same for kernels with a constant diagonal.
+
+    Notes
+    -----
+    Costs as for `SVC`.
+
+    References
+    ----------
+    .. [1] C. Campbell, Y. Ying, Learning with Support Vector Machines, 2011, eqs. 2.12-2.16.
+    .. [2] D. Tax, R. Duin, Support vector data description, Machine Learning 54, 2004.
+
+    Examples
+    --------
+    >>> from mercer import SVDD
+    >>> machine = SVDD(kernel="linear", nu=0.25).fit([[0.0], [2.0], [4.0], [3.0]])
+    >>> machine.predict([[1.0], [9.0]]), round(machine.radius_, 3)
+    (array([ 1, -1]), 2.0)
+    """
+
+    def _problem(self, gram, weight, index):
+        return enclosing_ball(gram, self.nu, weight, index=index)
+
+    def _set_model(self, problem, result):
+        # In the scale of the problem tau = s'a: free variables have b = tau K_ii / 2 - f_i, and the squared distance
+        # to the centre is K_ii - 2 f_i / tau + |c|^2 = 2 b / tau + |c|^2. [CY eq 2.16]
+        tau = float(problem.total)
+        squared_centre = problem.squared_norm(result.a, result.gradient) / tau**2
+        squared_radius = max(0.0, 2.0 * result.offsets.plus / tau + squared_centre) * (1.0 + ROUNDING)
+        self.radius_ = float(np.sqrt(squared_radius))
+        self.offset_ = -squared_radius
+        self._tau = tau
+        diagonal = -2.0 * problem.linear / tau
+        f = result.gradient - problem.linear
+        decision = squared_radius - (diagonal - 2.0 * f / tau + squared_centre)
+        self._diagonal = float(diagonal[0]) if np.ptp(diagonal) <= 1e-9 * abs(diagonal[0]) else None
+        return 2.0 * result.a / tau, squared_radius - squared_centre, decision
+
+    def _resolution(self):
+        return 2.0 * self.tol / self._tau
+
+    def score_samples(self, X, diagonal=None):
+        """Minus the squared distance to the centre of the ball; larger is more usual.
+
+        Parameters
+        ----------
+        X : n samples
+        diagonal : array of shape (n,), default=None
+            ``k(x, x)`` of the samples; needed for a precomputed kernel whose diagonal is not constant.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        toward_centre = self._raw_decision(X)[:, 0] - self.intercept_[0]
+        if diagonal is None:
+            diagonal = self._diagonal if self._precomputed else self.kernel_.diag(self._check_new(X))
+        if diagonal is None:
+            raise ValueError(
+                "The diagonal of the precomputed training matrix is not constant, so k(x, x) of new samples must be "
+                "given: score_samples(K, diagonal=...)."
+            )
+        squared_centre = -self.offset_ - self.intercept_[0]
+        return toward_centre - np.asarray(diagonal, dtype=np.float64) - squared_centre

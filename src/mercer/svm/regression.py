@@ -1,0 +1,382 @@
+"""Support vector regression."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from mercer.gram import Gram
+from mercer.parameters import Choice, Number
+from mercer.problems import DualProblem, epsilon_tube, nu_tube
+from mercer.solvers import SolverResult
+from mercer.svm.base import SupportVectorMachine, one_or_all
+from mercer.threads import limit_threads
+
+__all__ = ["SVR", "NuSVR"]
+
+
+class SupportVectorRegressor(MultiOutputMixin, RegressorMixin, SupportVectorMachine):
+    """What SVR and NuSVR share: outputs, tubes."""
+
+    def _problem(self, gram: Gram, index: np.ndarray, y: np.ndarray, weight: np.ndarray) -> DualProblem:
+        raise NotImplementedError
+
+    def _tube(self, result: SolverResult) -> tuple[float, float]:
+        """Offset b and half the width of the tube."""
+        raise NotImplementedError
+
+    def fit(self, X, y, sample_weight=None):
+        """Learn from samples with values.
+
+        Parameters
+        ----------
+        X : samples of shape (n, n_features), or as the kernel takes them
+            The n x n kernel matrix if ``kernel="precomputed"``.
+        y : array of shape (n,) or (n, n_outputs)
+            Values; several outputs are learnt one by one over the same kernel values.
+        sample_weight : array of shape (n,), default=None
+            Non-negative; weight 2 is the sample twice, weight 0 is no sample.
+
+        Returns
+        -------
+        self
+        """
+        self._check_all()
+        X, y = self._take_samples(X, y, multi_output=True, y_numeric=True)
+        y = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
+        weight = self._weights(sample_weight, X)
+        index = np.flatnonzero(weight)
+        targets = y[:, np.newaxis] if y.ndim == 1 else y
+        with limit_threads(self.n_threads):
+            gram = self._make_gram(X, weight)
+            problems = [self._problem(gram, index, column[index], weight[index]) for column in targets.T]
+            results = self._fit_problems(problems)
+        coefficients, offsets, norms, slacks, shares = [], [], [], [], []
+        for k, (problem, result) in enumerate(zip(problems, results, strict=True)):
+            results[k] = result = _cancelled(problem, result)
+            n = len(index)
+            over_all = np.zeros(len(weight))
+            over_all[index] = result.a[:n] - result.a[n:]
+            b, width = self._tube(result)
+            f = (result.gradient - problem.linear - problem.ridge * result.a)[:n] + b
+            slack = np.zeros(len(weight))
+            slack[index] = np.maximum(0.0, np.abs(targets[index, k] - f) - width)
+            coefficients.append(over_all)
+            offsets.append(b)
+            norms.append(float(np.sqrt(problem.squared_norm(result.a, result.gradient))))
+            slacks.append(slack)
+            shares.append(float(weight @ (slack > self.tol) / weight.sum()))
+        self._single_output = y.ndim == 1
+        self.norm_ = one_or_all(norms)
+        self.slack_ = slacks[0] if self._single_output else np.array(slacks).T
+        self.margin_errors_ = one_or_all(shares)
+        self._keep_model(X, coefficients, offsets, results)
+        self.n_support_ = np.array([len(self.support_)])
+        return self
+
+    def predict(self, X):
+        """Values.
+
+        Parameters
+        ----------
+        X : n samples
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, n_outputs)
+        """
+        values = self._raw_decision(X)
+        return values[:, 0] if self._single_output else values
+
+
+def _cancelled(problem: DualProblem, result: SolverResult) -> SolverResult:
+    """Take from both multipliers of a sample what they have in common: the function stays, W does not fall.
+
+    At the optimum at most one of them is positive [CY eq 2.48], but without a tube, or within `tol`, a solver
+    may leave both.
+    """
+    if problem.equality != "total" or problem.ridge.any():
+        return result
+    n = len(result.a) // 2
+    common = np.minimum(result.a[:n], result.a[n:])
+    if not common.any():
+        return result
+    a = result.a - np.tile(common, 2)
+    objective = problem.objective(a, result.gradient)
+    offsets = problem.offsets(a, result.gradient)
+    gap = problem.gap(a, result.gradient, offsets) if np.isfinite(result.gap) else np.inf
+    violation = problem.violation(a, result.gradient)
+    return replace(
+        result, a=a, objective=objective, bound=objective - gap, gap=gap, violation=violation, offsets=offsets
+    )
+
+
+class SVR(SupportVectorRegressor):
+    """Support vector regression: errors up to epsilon are free.
+
+    .. math::
+
+        \\min_{w, b} \\tfrac12 \\|w\\|^2 + C \\sum_i \\omega_i \\max(0, |y_i - w \\cdot \\phi(x_i) - b| - \\epsilon)^q
+
+    with q = 1 for ``loss="linear"`` and q = 2 for ``loss="quadratic"``. The dual is solved by sequential minimal
+    optimisation, and `result_` says how far from the optimum the solution can be.
+
+    Parameters
+    ----------
+    kernel : Kernel, str, callable or "precomputed", default="rbf"
+        Similarity of samples, see `mercer.kernels`. "precomputed": X is the kernel matrix.
+    C : float > 0, default=1.0
+        Price of errors; larger fits the training data more closely.
+    epsilon : float >= 0, default=0.1
+        Half the width of the tube, in units of y; larger gives fewer support vectors.
+    loss : {"linear", "quadratic"}, default="linear"
+        Price grows with the error outside the tube or with its square.
+    tol : float > 0, default=1e-3
+        Largest violation of the optimality conditions, in units of y; smaller is more exact and slower.
+    gap_tol : float > 0 or None, default=None
+        Largest relative duality gap, as a further condition.
+    max_iter : int >= 1 or None, default=None
+        Most solver steps; None leaves a generous limit.
+    max_seconds : float > 0 or None, default=None
+        Most seconds for the solver.
+    memory : float > 0 or "auto", default="auto"
+        Megabytes for kernel values.
+    n_threads : int or None, default=None
+        Threads; the result does not depend on it.
+    warm_start : bool, default=False
+        Start from the last solution when `fit` is called again with as many samples.
+    solver : {"smo", "simple"} or Solver, default="smo"
+        See `mercer.solvers`.
+    callback : callable or None, default=None
+        Told the `Progress` of the solver; a true value stops it.
+
+    Attributes
+    ----------
+    result_ : SolverResult
+        The certificate: objectives, gap, violation, history.
+    support_, support_vectors_, n_support_ : ndarray, samples, ndarray
+        Numbers of the support vectors, the vectors, and how many there are.
+    dual_coef_ : ndarray of shape (1, n_support) or CSR of shape (n_outputs, n_support)
+        Differences of the two multipliers of each sample.
+    intercept_ : ndarray of shape (n_outputs,)
+        The offsets b.
+    coef_ : ndarray of shape (n_outputs, n_features)
+        The weights w; linear kernel only.
+    kernel_ : Kernel or "precomputed"
+        The kernel, with its data-dependent parameters resolved.
+    norm_ : float or ndarray of shape (n_outputs,)
+        ``|w|`` in feature space.
+    slack_ : ndarray of shape (n,) or (n, n_outputs)
+        By how much the training samples lie outside the tube.
+    margin_errors_ : float or ndarray of shape (n_outputs,)
+        Share of the training samples outside the tube by more than `tol`.
+    sparsity_ : float
+        Share of the training samples that are not support vectors.
+    n_iter_ : int
+        Solver steps.
+    n_features_in_ : int
+        Features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, when X has names that are all strings.
+
+    See Also
+    --------
+    NuSVR : The tube finds its own width.
+
+    Notes
+    -----
+    Costs as for `SVC`. C multiplies the sum of squares, so it is half of that of [1]_, eq. 2.46.
+
+    References
+    ----------
+    .. [1] C. Campbell, Y. Ying, Learning with Support Vector Machines, 2011, eqs. 2.41-2.49.
+    .. [2] C. M. Bishop, Pattern Recognition and Machine Learning, 2006, section 7.1.4.
+
+    Examples
+    --------
+    >>> from mercer import SVR
+    >>> SVR(kernel="linear", C=100.0, epsilon=0.01).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0]).predict([[3.0]]).round(2)
+    array([2.98])
+    """
+
+    _parameters = SupportVectorMachine._parameters | {
+        "C": Number(0, above=True),
+        "epsilon": Number(0),
+        "loss": Choice("linear", "quadratic"),
+    }
+
+    def __init__(
+        self,
+        kernel="rbf",
+        *,
+        C=1.0,
+        epsilon=0.1,
+        loss="linear",
+        tol=1e-3,
+        gap_tol=None,
+        max_iter=None,
+        max_seconds=None,
+        memory="auto",
+        n_threads=None,
+        warm_start=False,
+        solver="smo",
+        callback=None,
+    ):
+        self.kernel = kernel
+        self.C = C
+        self.epsilon = epsilon
+        self.loss = loss
+        self.tol = tol
+        self.gap_tol = gap_tol
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.memory = memory
+        self.n_threads = n_threads
+        self.warm_start = warm_start
+        self.solver = solver
+        self.callback = callback
+
+    def _problem(self, gram, index, y, weight):
+        squared = self.loss == "quadratic"
+        return epsilon_tube(gram, y, self.C * weight, float(self.epsilon), squared=squared, index=index)
+
+    def _tube(self, result):
+        return result.offsets.plus, float(self.epsilon)
+
+
+class NuSVR(SupportVectorRegressor):
+    """Support vector regression with a tube that finds its own width.
+
+    .. math::
+
+        \\min_{w, b, \\epsilon} \\tfrac12 \\|w\\|^2 + C \\sum_i \\omega_i \\left(\\nu \\epsilon
+        + \\max(0, |y_i - w \\cdot \\phi(x_i) - b| - \\epsilon)\\right)
+
+    At most a fraction nu of the training samples lie outside the tube, at least a fraction nu are support vectors.
+
+    Parameters
+    ----------
+    kernel : Kernel, str, callable or "precomputed", default="rbf"
+        Similarity of samples, see `mercer.kernels`. "precomputed": X is the kernel matrix.
+    nu : float in (0, 1], default=0.5
+        Larger gives a narrower tube and more support vectors.
+    C : float > 0, default=1.0
+        Price of errors; larger fits the training data more closely.
+    tol : float > 0, default=1e-3
+        Largest violation of the optimality conditions, in units of y; smaller is more exact and slower.
+    gap_tol : float > 0 or None, default=None
+        Largest relative duality gap, as a further condition.
+    max_iter : int >= 1 or None, default=None
+        Most solver steps; None leaves a generous limit.
+    max_seconds : float > 0 or None, default=None
+        Most seconds for the solver.
+    memory : float > 0 or "auto", default="auto"
+        Megabytes for kernel values.
+    n_threads : int or None, default=None
+        Threads; the result does not depend on it.
+    warm_start : bool, default=False
+        Start from the last solution when `fit` is called again with as many samples.
+    solver : {"smo", "simple"} or Solver, default="smo"
+        See `mercer.solvers`.
+    callback : callable or None, default=None
+        Told the `Progress` of the solver; a true value stops it.
+
+    Attributes
+    ----------
+    result_ : SolverResult
+        The certificate: objectives, gap, violation, history.
+    epsilon_ : float or ndarray of shape (n_outputs,)
+        Half the width of the tube.
+    support_, support_vectors_, n_support_ : ndarray, samples, ndarray
+        Numbers of the support vectors, the vectors, and how many there are.
+    dual_coef_ : ndarray of shape (1, n_support) or CSR of shape (n_outputs, n_support)
+        Differences of the two multipliers of each sample.
+    intercept_ : ndarray of shape (n_outputs,)
+        The offsets b.
+    coef_ : ndarray of shape (n_outputs, n_features)
+        The weights w; linear kernel only.
+    kernel_ : Kernel or "precomputed"
+        The kernel, with its data-dependent parameters resolved.
+    norm_ : float or ndarray of shape (n_outputs,)
+        ``|w|`` in feature space.
+    slack_ : ndarray of shape (n,) or (n, n_outputs)
+        By how much the training samples lie outside the tube.
+    margin_errors_ : float or ndarray of shape (n_outputs,)
+        Share of the training samples outside the tube by more than `tol`.
+    sparsity_ : float
+        Share of the training samples that are not support vectors.
+    n_iter_ : int
+        Solver steps.
+    n_features_in_ : int
+        Features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, when X has names that are all strings.
+
+    See Also
+    --------
+    SVR : The width of the tube is given.
+
+    Notes
+    -----
+    Costs as for `SVC`. C is that of scikit-learn, which is that of [1]_, eq. 2.53, divided by the number of samples.
+
+    References
+    ----------
+    .. [1] C. Campbell, Y. Ying, Learning with Support Vector Machines, 2011, eqs. 2.50-2.53.
+
+    Examples
+    --------
+    >>> from mercer import NuSVR
+    >>> NuSVR(kernel="linear", C=100.0).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0]).predict([[3.0]]).round(2)
+    array([3.])
+    """
+
+    _parameters = SupportVectorMachine._parameters | {
+        "nu": Number(0, 1, above=True),
+        "C": Number(0, above=True),
+    }
+
+    def __init__(
+        self,
+        kernel="rbf",
+        *,
+        nu=0.5,
+        C=1.0,
+        tol=1e-3,
+        gap_tol=None,
+        max_iter=None,
+        max_seconds=None,
+        memory="auto",
+        n_threads=None,
+        warm_start=False,
+        solver="smo",
+        callback=None,
+    ):
+        self.kernel = kernel
+        self.nu = nu
+        self.C = C
+        self.tol = tol
+        self.gap_tol = gap_tol
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.memory = memory
+        self.n_threads = n_threads
+        self.warm_start = warm_start
+        self.solver = solver
+        self.callback = callback
+
+    def _problem(self, gram, index, y, weight):
+        return nu_tube(gram, y, self.C * weight, self.nu, index=index)
+
+    def _tube(self, result):
+        # Free variables see b + epsilon on the upper side and b - epsilon on the lower one.
+        plus, minus = result.offsets
+        return 0.5 * (plus + minus), 0.5 * (plus - minus)
+
+    @property
+    def epsilon_(self):
+        """Half the width of the tube."""
+        check_is_fitted(self)
+        return one_or_all([self._tube(result)[1] for result in self.result_.parts or (self.result_,)])

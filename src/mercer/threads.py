@@ -1,0 +1,77 @@
+"""How many threads a native call may use."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from numbers import Integral
+
+import joblib
+
+__all__ = ["effective_n_threads", "limit_threads"]
+
+# What `limit_threads` has set for the code it encloses; each Python thread has a value of its own.
+_limit: ContextVar[int | None] = ContextVar("mercer_n_threads", default=None)
+
+
+def effective_n_threads(n_threads: int | None = None) -> int:
+    """Number of threads to use.
+
+    Parameters
+    ----------
+    n_threads : int or None, default=None
+        A positive number is taken as it is; -1 means every core that this process may run on (CPU affinity
+        and cgroup quota are respected). None means the number set by an enclosing `limit_threads`, else
+        every such core, but no more than the environment variable ``OMP_NUM_THREADS``, which joblib sets in
+        its worker processes.
+
+    Returns
+    -------
+    int
+        At least 1.
+
+    Examples
+    --------
+    >>> from mercer.threads import effective_n_threads
+    >>> effective_n_threads(3)
+    3
+    """
+    if n_threads is None:
+        return _limit.get() or min(n for n in (joblib.cpu_count(), _openmp_limit()) if n is not None)
+    if not isinstance(n_threads, Integral) or isinstance(n_threads, bool) or n_threads < -1 or n_threads == 0:
+        raise ValueError(f"n_threads must be None, -1 (all cores) or an int >= 1, got {n_threads!r}.")
+    return joblib.cpu_count() if n_threads == -1 else int(n_threads)
+
+
+@contextmanager
+def limit_threads(n_threads: int | None) -> Iterator[None]:
+    """Let the enclosed code use `n_threads` threads wherever it does not say otherwise.
+
+    This is how the ``n_threads`` of an estimator reaches the kernels that it calls. None changes nothing.
+
+    Parameters
+    ----------
+    n_threads : int or None
+        As in `effective_n_threads`.
+
+    Examples
+    --------
+    >>> from mercer.threads import effective_n_threads, limit_threads
+    >>> with limit_threads(2):
+    ...     effective_n_threads()
+    2
+    """
+    if n_threads is None:
+        yield
+        return
+    token = _limit.set(effective_n_threads(n_threads))
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
+
+def _openmp_limit() -> int | None:
+    """The first number of OMP_NUM_THREADS (nested levels are separated by commas), None when not usable."""
+    first = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    return int(first) if first.isdecimal() and int(first) > 0 else None

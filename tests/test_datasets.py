@@ -1,0 +1,51 @@
+import sys
+
+import numpy as np
+import pytest
+
+from mercer.datasets import load_ionosphere
+
+
+def test_ionosphere_arrays():
+    bunch = load_ionosphere()
+    assert bunch.data.shape == (351, 34)
+    assert bunch.data.dtype == np.float64
+    assert np.abs(bunch.data).max() == 1
+    assert np.isfinite(bunch.data).all()
+    assert bunch.target_names.tolist() == ["bad", "good"]
+    assert np.bincount(bunch.target).tolist() == [126, 225]
+    assert bunch.feature_names == [f"V{i}" for i in range(1, 35)]
+    assert bunch.frame is None
+    # The first sample of the original file is a good one.
+    assert bunch.target[0] == 1
+    assert bunch.data[0, :4].tolist() == [1.0, 0.0, 0.99539, -0.05889]
+
+
+def test_ionosphere_pair():
+    X, y = load_ionosphere(return_X_y=True)
+    bunch = load_ionosphere()
+    np.testing.assert_array_equal(X, bunch.data)
+    np.testing.assert_array_equal(y, bunch.target)
+
+
+def test_ionosphere_frame():
+    bunch = load_ionosphere(as_frame=True)
+    assert bunch.frame.shape == (351, 35)
+    assert list(bunch.data.columns) == bunch.feature_names
+    assert bunch.target.name == "target"
+    X, y = load_ionosphere(as_frame=True, return_X_y=True)
+    assert X.equals(bunch.data)
+    assert y.equals(bunch.target)
+    np.testing.assert_array_equal(X, load_ionosphere().data)
+
+
+def test_frame_without_pandas(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match="needs pandas"):
+        load_ionosphere(as_frame=True)
+
+
+def test_origin_and_licence():
+    description = load_ionosphere().DESCR
+    assert "CC BY 4.0" in description
+    assert "Sigillito" in description
