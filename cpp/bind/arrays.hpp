@@ -70,8 +70,7 @@ inline SamplesIn samples_in(nb::handle source) {
   Vector<std::int32_t> columns;
   Vector<std::int64_t> starts;
   const bool full = nb::try_cast(parts[0], data, false);
-  if (!full && !nb::try_cast(parts[0], data_single, false))
-    throw nb::type_error("CSR data must be float32/float64");
+  if (!full && !nb::try_cast(parts[0], data_single, false)) throw nb::type_error("CSR data must be float32/float64");
   if (!nb::try_cast(parts[1], columns, false)) throw nb::type_error("CSR indices must be int32");
   if (!nb::try_cast(parts[2], starts, false)) throw nb::type_error("CSR indptr must be int64");
   const std::size_t features = nb::cast<std::size_t>(parts[3]);
@@ -82,9 +81,7 @@ inline SamplesIn samples_in(nb::handle source) {
     throw nb::value_error("CSR data, indices and indptr do not fit together");
   }
   const void* values = full ? static_cast<const void*>(data.data()) : data_single.data();
-  in.view = {values, columns.data(), starts.data(),
-             rows,   features,       full ? Precision::full : Precision::single,
-             true};
+  in.view = {values, columns.data(), starts.data(), rows, features, full ? Precision::full : Precision::single, true};
   return in;
 }
 
@@ -118,23 +115,21 @@ inline Transform transform_in(const std::string& name) {
   throw nb::value_error(("unknown transform '" + name + "'").c_str());
 }
 
-inline SpecIn spec_in(const std::string& measure, const std::string& transform,
-                      const std::vector<double>& parameters, std::optional<Vector<double>> centre,
-                      std::optional<Vector<double>> weights, const Samples& samples) {
+inline SpecIn spec_in(const std::string& measure, const std::string& transform, const std::vector<double>& parameters,
+                      std::optional<Vector<double>> centre, std::optional<Vector<double>> weights,
+                      const Samples& samples) {
   if (parameters.size() != 3) throw nb::value_error("a kernel has three parameters");
-  SpecIn in{{measure_in(measure), transform_in(transform), parameters[0], parameters[1], parameters[2],
-             nullptr, nullptr},
-            std::move(centre),
-            std::move(weights)};
+  SpecIn in{
+      {measure_in(measure), transform_in(transform), parameters[0], parameters[1], parameters[2], nullptr, nullptr},
+      std::move(centre),
+      std::move(weights)};
   if (in.centre) {
     if (samples.sparse) throw nb::value_error("sparse samples are not centred");
-    if (in.centre->shape(0) != samples.features)
-      throw nb::value_error("centre must have one entry per feature");
+    if (in.centre->shape(0) != samples.features) throw nb::value_error("centre must have one entry per feature");
     in.view.centre = in.centre->data();
   }
   if (in.weights) {
-    if (in.weights->shape(0) != samples.features)
-      throw nb::value_error("weights must have one entry per feature");
+    if (in.weights->shape(0) != samples.features) throw nb::value_error("weights must have one entry per feature");
     in.view.weights = in.weights->data();
   }
   return in;

@@ -57,8 +57,7 @@ nb::object diag(const std::string& measure, const std::string& transform, const 
   const SpecIn spec = spec_in(measure, transform, parameters, std::move(centre), std::move(weights), xs.view);
   return in_precision_of(xs.view, [&](auto kind) {
     using T = decltype(kind);
-    return nb::cast(
-        own(Vectors<T>(spec.view, find_level(""), xs.view, all_positions(xs.view.rows), false).diagonal()));
+    return nb::cast(own(Vectors<T>(spec.view, find_level(""), xs.view, all_positions(xs.view.rows), false).diagonal()));
   });
 }
 
@@ -72,14 +71,13 @@ std::vector<std::string> level_names() {
 
 void bind_kernels(nb::module_& m) {
   using namespace nb::literals;
-  m.def("kernel_matrix", &matrix, "measure"_a, "transform"_a, "parameters"_a, "centre"_a.none(),
-        "weights"_a.none(), "X"_a, "Y"_a, "n_threads"_a, "level"_a = "",
-        "K(X, Y), shape (n, m), in the dtype of X.");
-  m.def("kernel_dot", &dot, "measure"_a, "transform"_a, "parameters"_a, "centre"_a.none(), "weights"_a.none(),
-        "X"_a, "Y"_a, "V"_a.noconvert(), "n_threads"_a, "level"_a = "",
+  m.def("kernel_matrix", &matrix, "measure"_a, "transform"_a, "parameters"_a, "centre"_a.none(), "weights"_a.none(),
+        "X"_a, "Y"_a, "n_threads"_a, "level"_a = "", "K(X, Y), shape (n, m), in the dtype of X.");
+  m.def("kernel_dot", &dot, "measure"_a, "transform"_a, "parameters"_a, "centre"_a.none(), "weights"_a.none(), "X"_a,
+        "Y"_a, "V"_a.noconvert(), "n_threads"_a, "level"_a = "",
         "K(X, Y) @ V, shape (n, k), in float64; the matrix is never stored.");
-  m.def("kernel_diag", &diag, "measure"_a, "transform"_a, "parameters"_a, "centre"_a.none(),
-        "weights"_a.none(), "X"_a, "k(x, x) of every sample, shape (n,), in the dtype of X.");
+  m.def("kernel_diag", &diag, "measure"_a, "transform"_a, "parameters"_a, "centre"_a.none(), "weights"_a.none(), "X"_a,
+        "k(x, x) of every sample, shape (n,), in the dtype of X.");
   m.def("simd_levels", &level_names, "The SIMD levels this processor runs, best last.");
 }
 

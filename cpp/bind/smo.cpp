@@ -29,10 +29,9 @@ GramIn gram_in(const nb::tuple& source) {
     gram.kind = GramIn::Kind::vectors;
     gram.samples = samples_in(source[6]);
     gram.n = gram.samples.view.rows;
-    gram.spec =
-        spec_in(nb::cast<std::string>(source[1]), nb::cast<std::string>(source[2]),
-                nb::cast<std::vector<double>>(source[3]), nb::cast<std::optional<Vector<double>>>(source[4]),
-                nb::cast<std::optional<Vector<double>>>(source[5]), gram.samples.view);
+    gram.spec = spec_in(nb::cast<std::string>(source[1]), nb::cast<std::string>(source[2]),
+                        nb::cast<std::vector<double>>(source[3]), nb::cast<std::optional<Vector<double>>>(source[4]),
+                        nb::cast<std::optional<Vector<double>>>(source[5]), gram.samples.view);
   } else if (kind == "matrix") {
     if (nb::try_cast(source[1], gram.matrix, false)) {
       gram.kind = GramIn::Kind::matrix;
@@ -92,8 +91,7 @@ ProblemIn problem_in(const nb::tuple& source, std::size_t n_samples) {
   std::vector<std::int64_t> number(n_samples, -1);
   for (std::size_t k = 0; k < n; ++k) {
     const std::int64_t sample = in.index.data()[k];
-    if (sample < 0 || static_cast<std::size_t>(sample) >= n_samples)
-      throw nb::value_error("index out of range");
+    if (sample < 0 || static_cast<std::size_t>(sample) >= n_samples) throw nb::value_error("index out of range");
     number[sample] = 0;
   }
   for (std::size_t i = 0; i < n_samples; ++i) {
@@ -107,19 +105,18 @@ ProblemIn problem_in(const nb::tuple& source, std::size_t n_samples) {
 }
 
 template <class T>
-std::unique_ptr<Rows<T>> make_rows(const GramIn& gram, const ProblemIn& problem, const Level& level,
-                                   std::size_t bytes, std::size_t block, Team& team) {
+std::unique_ptr<Rows<T>> make_rows(const GramIn& gram, const ProblemIn& problem, const Level& level, std::size_t bytes,
+                                   std::size_t block, Team& team) {
   const std::size_t m = problem.points.size();
   switch (gram.kind) {
     case GramIn::Kind::matrix:
-      return std::make_unique<MatrixRows<T, double>>(level, gram.matrix.data(), gram.matrix.shape(1),
-                                                     problem.points, team);
+      return std::make_unique<MatrixRows<T, double>>(level, gram.matrix.data(), gram.matrix.shape(1), problem.points,
+                                                     team);
     case GramIn::Kind::matrix_single:
-      return std::make_unique<MatrixRows<T, float>>(level, gram.matrix_single.data(),
-                                                    gram.matrix_single.shape(1), problem.points, team);
+      return std::make_unique<MatrixRows<T, float>>(level, gram.matrix_single.data(), gram.matrix_single.shape(1),
+                                                    problem.points, team);
     case GramIn::Kind::function: {
-      const std::size_t batch =
-          std::clamp<std::size_t>(bytes / (4 * sizeof(double) * (gram.n + 1)), 1, largest_batch);
+      const std::size_t batch = std::clamp<std::size_t>(bytes / (4 * sizeof(double) * (gram.n + 1)), 1, largest_batch);
       return std::make_unique<CachedRows<T>>(
           level, m, bytes, batch,
           [&gram, &problem](const std::size_t* which, std::size_t n, T* const* out) {
@@ -141,8 +138,7 @@ std::unique_ptr<Rows<T>> make_rows(const GramIn& gram, const ProblemIn& problem,
       break;
   }
   const bool packed = sizeof(T) == sizeof(float);  // double is mostly for checking: one panel at a time
-  auto rows =
-      std::make_unique<VectorRows<T>>(gram.spec.view, level, gram.samples.view, problem.points, packed, team);
+  auto rows = std::make_unique<VectorRows<T>>(gram.spec.view, level, gram.samples.view, problem.points, packed, team);
   const bool cheap = !gram.samples.view.sparse && gram.samples.view.features <= cheap_features;
   if (cheap || bytes / sizeof(T) < block * m) return rows;
   std::shared_ptr<VectorRows<T>> maker = std::move(rows);
@@ -181,18 +177,18 @@ nb::tuple result_out(const SmoResult& result) {
     history[4 * k + 2] = record.gap;
     history[4 * k + 3] = record.violation;
   }
-  return nb::make_tuple(own(result.a), own(result.gradient), result.objective, result.violation,
-                        result.n_iter, result.evaluations, status_name(result.status), result.full_precision,
-                        result.seconds, own(std::move(history), {n, 4}));
+  return nb::make_tuple(own(result.a), own(result.gradient), result.objective, result.violation, result.n_iter,
+                        result.evaluations, status_name(result.status), result.full_precision, result.seconds,
+                        own(std::move(history), {n, 4}));
 }
 
 // Thrown in a helper when the calling thread has been interrupted.
 struct Cancelled {};
 
-nb::list solve_many(const nb::tuple& gram_source, const nb::list& problem_sources, double tol,
-                    const std::string& rule, std::size_t max_iter, double max_seconds, bool shrinking,
-                    bool full_precision, double unbounded_ratio, std::size_t memory, std::size_t n_threads,
-                    const std::string& level_name, nb::object callback) {
+nb::list solve_many(const nb::tuple& gram_source, const nb::list& problem_sources, double tol, const std::string& rule,
+                    std::size_t max_iter, double max_seconds, bool shrinking, bool full_precision,
+                    double unbounded_ratio, std::size_t memory, std::size_t n_threads, const std::string& level_name,
+                    nb::object callback) {
   const GramIn gram = gram_in(gram_source);
   std::vector<ProblemIn> problems;
   for (const nb::handle source : problem_sources) {
@@ -210,8 +206,7 @@ nb::list solve_many(const nb::tuple& gram_source, const nb::list& problem_source
   // Python is called from the calling thread only: then the problems run one after the other, each on all
   // threads.
   const bool one_by_one = problems.size() == 1 || gram.kind == GramIn::Kind::function || !callback.is_none();
-  const std::size_t outer_threads =
-      one_by_one ? 1 : std::max<std::size_t>(1, std::min(n_threads, problems.size()));
+  const std::size_t outer_threads = one_by_one ? 1 : std::max<std::size_t>(1, std::min(n_threads, problems.size()));
   const std::size_t inner_threads = one_by_one ? n_threads : 1;
   const std::size_t bytes = memory / outer_threads / 2;  // half for each precision
   std::vector<SmoResult> results(problems.size());
@@ -262,15 +257,14 @@ nb::list solve_many(const nb::tuple& gram_source, const nb::list& problem_source
 
 void bind_smo(nb::module_& m) {
   using namespace nb::literals;
-  m.def(
-      "solve_many", &solve_many, "gram"_a, "problems"_a, "tol"_a, "rule"_a, "max_iter"_a, "max_seconds"_a,
-      "shrinking"_a, "full_precision"_a, "unbounded_ratio"_a, "memory"_a, "n_threads"_a, "level"_a = "",
-      "callback"_a.none() = nb::none(),
-      "Solve dual problems over one Gram matrix by SMO.\n\n"
-      "gram: ('vectors', measure, transform, parameters, centre, weights, X), ('matrix', K) or\n"
-      "('function', rows, n). Each problem: (index, sign, linear, upper, ridge, start, equality).\n"
-      "Returns per problem (a, gradient, objective, violation, n_iter, evaluations, status, full_precision,\n"
-      "seconds, history), history being rows of (iteration, objective, gap, violation).");
+  m.def("solve_many", &solve_many, "gram"_a, "problems"_a, "tol"_a, "rule"_a, "max_iter"_a, "max_seconds"_a,
+        "shrinking"_a, "full_precision"_a, "unbounded_ratio"_a, "memory"_a, "n_threads"_a, "level"_a = "",
+        "callback"_a.none() = nb::none(),
+        "Solve dual problems over one Gram matrix by SMO.\n\n"
+        "gram: ('vectors', measure, transform, parameters, centre, weights, X), ('matrix', K) or\n"
+        "('function', rows, n). Each problem: (index, sign, linear, upper, ridge, start, equality).\n"
+        "Returns per problem (a, gradient, objective, violation, n_iter, evaluations, status, full_precision,\n"
+        "seconds, history), history being rows of (iteration, objective, gap, violation).");
 }
 
 }  // namespace mercer::bind

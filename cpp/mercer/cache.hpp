@@ -12,9 +12,7 @@ template <class T>
 class RowCache {
  public:
   RowCache(std::size_t n_rows, std::size_t row_length, std::size_t bytes)
-      : row_length_(row_length),
-        capacity_(row_length == 0 ? 0 : bytes / (row_length * sizeof(T))),
-        rows_(n_rows) {}
+      : row_length_(row_length), capacity_(row_length == 0 ? 0 : bytes / (row_length * sizeof(T))), rows_(n_rows) {}
 
   std::size_t capacity() const { return capacity_; }
 

@@ -18,19 +18,18 @@ struct Candidate {
 template <class T>
 struct Loops {
   // tile[r * panel_width + c] = k(rows[r], column c of the panel), r < tile_rows
-  void (*dense_tile)(const KernelSpec&, const T* const* rows, const T* row_norms, const T* panel,
-                     const T* norms, std::size_t features, T* tile);
+  void (*dense_tile)(const KernelSpec&, const T* const* rows, const T* row_norms, const T* panel, const T* norms,
+                     std::size_t features, T* tile);
   // values[c] = g(values[c]) for one row of a tile
   void (*transform)(const KernelSpec&, T row_norm, const T* norms, T* values);
   // sum[c] += coefficient * row[c]
   void (*accumulate)(double coefficient, const T* row, std::size_t n, double* sum);
   // f += step * (first - second); then the extremes of up - f (largest) and low - f (smallest)
-  void (*update_and_extremes)(double step, const T* first, const T* second, const double* up,
-                              const double* low, std::size_t n, double* f, Candidate* largest,
-                              Candidate* smallest);
+  void (*update_and_extremes)(double step, const T* first, const T* second, const double* up, const double* low,
+                              std::size_t n, double* f, Candidate* largest, Candidate* smallest);
   // argmax of (v - (low - f))^2 / (curvature_i + curvature - 2 row) over the positions where v > low - f
-  Candidate (*best_partner)(double v, double curvature_i, const T* row, const double* curvature,
-                            const double* low, const double* f, std::size_t n);
+  Candidate (*best_partner)(double v, double curvature_i, const T* row, const double* curvature, const double* low,
+                            const double* f, std::size_t n);
 };
 
 struct Level {

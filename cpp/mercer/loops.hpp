@@ -41,8 +41,7 @@ inline void measure_tile(const T* const* rows, const T* panel, std::size_t featu
       }
     }
     for (std::size_t r = 0; r < tile_rows; ++r) {
-      for (std::size_t v = 0; v < tile_vectors; ++v)
-        store(tile + r * width + first + v * lanes<T>, sum[r][v]);
+      for (std::size_t v = 0; v < tile_vectors; ++v) store(tile + r * width + first + v * lanes<T>, sum[r][v]);
     }
   }
 }
@@ -57,8 +56,7 @@ template <class T>
 inline Vec<T> sqrt_vec(Vec<T> x) {
   T values[lanes<T>];
   store(values, x);
-  for (std::size_t k = 0; k < lanes<T>; ++k)
-    values[k] = values[k] > T(0) ? T(__builtin_sqrt(values[k])) : T(0);
+  for (std::size_t k = 0; k < lanes<T>; ++k) values[k] = values[k] > T(0) ? T(__builtin_sqrt(values[k])) : T(0);
   return load(values);
 }
 
@@ -85,8 +83,7 @@ void transform_row(const KernelSpec& spec, T row_norm, const T* norms, T* values
       map_row(values, [&](Vec<T> t) { return exp_vec<T>(-p0 * sqrt_vec<T>(t)); });
       break;
     case Transform::power:
-      map_row(values,
-              [&](Vec<T> t) { return integer_power<T>(p0 * t + p1, static_cast<unsigned long>(spec.p2)); });
+      map_row(values, [&](Vec<T> t) { return integer_power<T>(p0 * t + p1, static_cast<unsigned long>(spec.p2)); });
       break;
     case Transform::tanh:
       map_row(values, [&](Vec<T> t) {
@@ -129,8 +126,8 @@ void transform_row(const KernelSpec& spec, T row_norm, const T* norms, T* values
 }
 
 template <class T>
-void dense_tile(const KernelSpec& spec, const T* const* rows, const T* row_norms, const T* panel,
-                const T* norms, std::size_t features, T* tile) {
+void dense_tile(const KernelSpec& spec, const T* const* rows, const T* row_norms, const T* panel, const T* norms,
+                std::size_t features, T* tile) {
   switch (spec.measure) {
     case Measure::dot:
       measure_tile<T, Measure::dot>(rows, panel, features, tile);

@@ -58,8 +58,7 @@ class Team {
     }
   }
 
-  void run_batch(std::size_t n_tiles, std::size_t first,
-                 const std::function<void(std::size_t, std::size_t)>& body) {
+  void run_batch(std::size_t n_tiles, std::size_t first, const std::function<void(std::size_t, std::size_t)>& body) {
     // A helper reads these only after it has taken a tile of this epoch, and the batch ends only when every
     // tile has.
     body_ = &body;

@@ -51,8 +51,8 @@ class Rows {
 template <class T>
 class VectorRows final : public Rows<T> {
  public:
-  VectorRows(const KernelSpec& spec, const Level& level, const Samples& samples,
-             std::vector<std::size_t> points, bool packed, Team& team)
+  VectorRows(const KernelSpec& spec, const Level& level, const Samples& samples, std::vector<std::size_t> points,
+             bool packed, Team& team)
       : Rows<T>(points.size()),
         spec_(spec),
         level_(level),
@@ -68,13 +68,12 @@ class VectorRows final : public Rows<T> {
     const Vectors<T> columns(spec_, level_, samples_, std::move(ids), true);
     columns.gather(all_positions(n).data(), n, block_);
     this->evaluations_ += n * n;
-    for_each_tile(
-        block_, columns, team_, scratch_,
-        [&](std::size_t row, std::size_t n_rows, std::size_t first, std::size_t n_columns, const T* tile) {
-          for (std::size_t r = 0; r < n_rows; ++r) {
-            std::copy_n(tile + r * Vectors<T>::width, n_columns, out + (row + r) * n + first);
-          }
-        });
+    for_each_tile(block_, columns, team_, scratch_,
+                  [&](std::size_t row, std::size_t n_rows, std::size_t first, std::size_t n_columns, const T* tile) {
+                    for (std::size_t r = 0; r < n_rows; ++r) {
+                      std::copy_n(tile + r * Vectors<T>::width, n_columns, out + (row + r) * n + first);
+                    }
+                  });
   }
 
   void add(const std::size_t* which, const double* coefficients, std::size_t n, double* sum) override {
@@ -91,14 +90,13 @@ class VectorRows final : public Rows<T> {
       for (std::size_t& id : ids) id = points_[id];
       gather(ids);
       this->evaluations_ += ids.size() * columns_->size();
-      for_each_tile(
-          block_, *columns_, team_, scratch_,
-          [&](std::size_t row, std::size_t n_rows, std::size_t column, std::size_t n_columns, const T* tile) {
-            for (std::size_t r = 0; r < n_rows; ++r) {
-              columns_->loops().accumulate(coefficients[first + row + r], tile + r * Vectors<T>::width,
-                                           n_columns, sum + column);
-            }
-          });
+      for_each_tile(block_, *columns_, team_, scratch_,
+                    [&](std::size_t row, std::size_t n_rows, std::size_t column, std::size_t n_columns, const T* tile) {
+                      for (std::size_t r = 0; r < n_rows; ++r) {
+                        columns_->loops().accumulate(coefficients[first + row + r], tile + r * Vectors<T>::width,
+                                                     n_columns, sum + column);
+                      }
+                    });
     }
   }
 
@@ -107,13 +105,12 @@ class VectorRows final : public Rows<T> {
     if (!all_columns_) all_columns_ = std::make_unique<Vectors<T>>(spec_, level_, samples_, points_, packed_);
     all_columns_->gather(which, n, block_);
     this->evaluations_ += n * this->n_points_;
-    for_each_tile(
-        block_, *all_columns_, team_, scratch_,
-        [&](std::size_t row, std::size_t n_rows, std::size_t first, std::size_t n_columns, const T* tile) {
-          for (std::size_t r = 0; r < n_rows; ++r) {
-            std::copy_n(tile + r * Vectors<T>::width, n_columns, out[row + r] + first);
-          }
-        });
+    for_each_tile(block_, *all_columns_, team_, scratch_,
+                  [&](std::size_t row, std::size_t n_rows, std::size_t first, std::size_t n_columns, const T* tile) {
+                    for (std::size_t r = 0; r < n_rows; ++r) {
+                      std::copy_n(tile + r * Vectors<T>::width, n_columns, out[row + r] + first);
+                    }
+                  });
   }
 
   void restrict_to(std::vector<std::size_t> active) override {
@@ -141,8 +138,8 @@ class VectorRows final : public Rows<T> {
 // Stored rows, added up. sum[c] += sum_i coefficients_i T(rows_i[columns_c]) in the order of i, a stripe of
 // columns at a time, with the same arithmetic as freshly made tiles.
 template <class T, class S>
-void add_rows(const Loops<T>& loops, Team& team, const S* const* rows, const double* coefficients,
-              std::size_t n, const std::vector<std::size_t>& columns, double* sum) {
+void add_rows(const Loops<T>& loops, Team& team, const S* const* rows, const double* coefficients, std::size_t n,
+              const std::vector<std::size_t>& columns, double* sum) {
   constexpr std::size_t stripe = 1024;
   const auto one_stripe = [&](std::size_t s, std::size_t) {
     T values[stripe];
@@ -168,8 +165,7 @@ class CachedRows final : public Rows<T> {
   // fill(which, n, out): out[i] receives the row of which[i]. `batch` rows at most are asked for at once.
   using Fill = std::function<void(const std::size_t* which, std::size_t n, T* const* out)>;
 
-  CachedRows(const Level& level, std::size_t n_points, std::size_t bytes, std::size_t batch, Fill fill,
-             Team& team)
+  CachedRows(const Level& level, std::size_t n_points, std::size_t bytes, std::size_t batch, Fill fill, Team& team)
       : Rows<T>(n_points),
         loops_(level.loops<T>()),
         batch_(std::max<std::size_t>(1, batch)),
@@ -229,8 +225,7 @@ class CachedRows final : public Rows<T> {
 template <class T, class S>
 class MatrixRows final : public Rows<T> {
  public:
-  MatrixRows(const Level& level, const S* matrix, std::size_t n_columns, std::vector<std::size_t> points,
-             Team& team)
+  MatrixRows(const Level& level, const S* matrix, std::size_t n_columns, std::vector<std::size_t> points, Team& team)
       : Rows<T>(points.size()),
         loops_(level.loops<T>()),
         matrix_(matrix),

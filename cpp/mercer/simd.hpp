@@ -68,8 +68,7 @@ inline Vec<T> exp_vec(Vec<T> x) {
   const Vec<T> n = shifted - Constants::round;
   const Vec<T> r = (x - n * Constants::ln2_high) - n * Constants::ln2_low;
   Vec<T> p = broadcast<T>(Constants::polynomial[0]);
-  for (std::size_t k = 1; k < sizeof(Constants::polynomial) / sizeof(T); ++k)
-    p = p * r + Constants::polynomial[k];
+  for (std::size_t k = 1; k < sizeof(Constants::polynomial) / sizeof(T); ++k) p = p * r + Constants::polynomial[k];
   p = p * (r * r) + r + T(1);
   Vec<Int> bits, exponent;
   __builtin_memcpy(&bits, &p, vector_bytes);

@@ -519,8 +519,8 @@ class Solver {
       return x.value != y.value ? x.value > y.value : x.position < y.position;
     };
     if (candidates_.size() > share) {
-      std::nth_element(candidates_.begin(), candidates_.begin() + static_cast<std::ptrdiff_t>(share),
-                       candidates_.end(), before);
+      std::nth_element(candidates_.begin(), candidates_.begin() + static_cast<std::ptrdiff_t>(share), candidates_.end(),
+                       before);
       candidates_.resize(share);
     }
     std::sort(candidates_.begin(), candidates_.end(), before);
@@ -598,11 +598,9 @@ class Solver {
         // Small problems go on to the last digits: cheap, and then weights, copies and order of samples do
         // not show.
         if (!polishable || settled == 0) settled = iteration + 1;
-        if (!polishable || violation <= polished || iteration > settled + polishing_steps * n)
-          return Status::solved;
+        if (!polishable || violation <= polished || iteration > settled + polishing_steps * n) return Status::solved;
       }
-      if (iteration % 1024 == 1023 || n_iter_ >= options_.max_iter ||
-          (everything && n_iter_ >= next_record_)) {
+      if (iteration % 1024 == 1023 || n_iter_ >= options_.max_iter || (everything && n_iter_ >= next_record_)) {
         if (everything) sync(block);
         if (everything && n_iter_ >= next_record_) record(violation);
         const Status limit = check_limits(violation);
@@ -630,23 +628,21 @@ class Solver {
   void sync(const Block<T>& block) {
     for (std::size_t c = 0; c < block.size(); ++c) {
       f_[block.points[c]] = block.f[c];
-      for (std::size_t l = 0; l < layers_.size(); ++l)
-        layers_[l].copy_from(block.layers[l], c, block.points[c]);
+      for (std::size_t l = 0; l < layers_.size(); ++l) layers_[l].copy_from(block.layers[l], c, block.points[c]);
     }
   }
 
   // The partner of i: the most violating one [CY eq 1.58] or the one with the largest gain [CY eq 1.60].
   template <class T>
-  Place partner(const Block<T>& block, const Loops<T>& loops, const Place& i, const Place& bottom,
-                std::size_t g) {
+  Place partner(const Block<T>& block, const Loops<T>& loops, const Place& i, const Place& bottom, std::size_t g) {
     if (options_.rule == PairRule::violation) return bottom;
     Place best = bottom;
     double gain = 0.0;
     for (std::size_t l = 0; l < block.layers.size(); ++l) {
       if (group_of(l) != g) continue;
-      const Candidate candidate = loops.best_partner(
-          i.v, block.curvature[i.layer][i.position], block.row(i.position), block.curvature[l].data(),
-          block.layers[l].low.data(), block.f.data(), block.size());
+      const Candidate candidate =
+          loops.best_partner(i.v, block.curvature[i.layer][i.position], block.row(i.position),
+                             block.curvature[l].data(), block.layers[l].low.data(), block.f.data(), block.size());
       if (candidate.value > gain) {
         gain = candidate.value;
         best = {l, candidate.position, block.layers[l].low[candidate.position] - block.f[candidate.position]};
@@ -673,8 +669,7 @@ class Solver {
     Layer &li = block.layers[i.layer], &lj = block.layers[j.layer];
     const double room_i = li.room(i.position, true), room_j = lj.room(j.position, false);
     const double t = std::min({slope / eta, room_i, room_j});
-    if (raw <= smallest_curvature && std::min(room_i, room_j) == infinity)
-      return infinity;  // descent without end
+    if (raw <= smallest_curvature && std::min(room_i, room_j) == infinity) return infinity;  // descent without end
     li.move(i.position, t, t == room_i);
     lj.move(j.position, -t, t == room_j);
     objective_ += t * (0.5 * std::max(raw, 0.0) * t - slope);

@@ -66,8 +66,7 @@ class Vectors {
 
   // `packed` keeps all panels in memory (as much as one copy of the data in T); otherwise each is made when
   // used.
-  Vectors(const KernelSpec& spec, const Level& level, const Samples& samples, std::vector<std::size_t> ids,
-          bool packed)
+  Vectors(const KernelSpec& spec, const Level& level, const Samples& samples, std::vector<std::size_t> ids, bool packed)
       : spec_(spec), loops_(level.loops<T>()), samples_(samples), ids_(std::move(ids)) {
     if (samples_.sparse) prepare_sparse();
     if (packed && !samples_.sparse) {
@@ -97,13 +96,11 @@ class Vectors {
     }
     if (samples_.sparse) return;
     block.values.assign(padded * samples_.features, T(0));
-    for (std::size_t r = 0; r < n; ++r)
-      dense_row(block.ids[r], block.values.data() + r * samples_.features, 1);
+    for (std::size_t r = 0; r < n; ++r) dense_row(block.ids[r], block.values.data() + r * samples_.features, 1);
   }
 
   // tile[r * width + c] = k(row first + r, column c of the panel); rows past the block are undefined.
-  void tile(const RowBlock<T>& block, std::size_t first, std::size_t panel, TileScratch<T>& scratch,
-            T* tile) const {
+  void tile(const RowBlock<T>& block, std::size_t first, std::size_t panel, TileScratch<T>& scratch, T* tile) const {
     if (samples_.sparse) {
       sparse_tile(block, first, panel, scratch, tile);
       return;
@@ -117,8 +114,7 @@ class Vectors {
       norms = norms_.empty() ? nullptr : norms_.data() + panel * width;
     }
     const T* rows[tile_rows];
-    for (std::size_t r = 0; r < tile_rows; ++r)
-      rows[r] = block.values.data() + (first + r) * samples_.features;
+    for (std::size_t r = 0; r < tile_rows; ++r) rows[r] = block.values.data() + (first + r) * samples_.features;
     loops_.dense_tile(spec_, rows, block.norms.empty() ? nullptr : block.norms.data() + first, columns, norms,
                       samples_.features, tile);
   }
@@ -141,8 +137,7 @@ class Vectors {
     T values[width];
     for (std::size_t first = 0; first < size(); first += width) {
       const std::size_t n = std::min(width, size() - first);
-      for (std::size_t c = 0; c < width; ++c)
-        values[c] = c < n ? T(measure_with_itself(ids_[first + c])) : T(0);
+      for (std::size_t c = 0; c < width; ++c) values[c] = c < n ? T(measure_with_itself(ids_[first + c])) : T(0);
       if (spec_.transform == Transform::cosine) {
         for (std::size_t c = 0; c < n; ++c) values[c] = values[c] > T(0) ? T(1) : T(0);
       } else if (spec_.transform == Transform::tanimoto) {
@@ -214,8 +209,7 @@ class Vectors {
     if (n < width) std::memset(out, 0, width * samples_.features * sizeof(T));
     for (std::size_t c = 0; c < n; ++c) dense_row(ids_[panel * width + c], out + c, width);
     if (norms == nullptr) return;
-    for (std::size_t c = 0; c < width; ++c)
-      norms[c] = c < n ? T(squared_norm(ids_[panel * width + c])) : T(0);
+    for (std::size_t c = 0; c < width; ++c) norms[c] = c < n ? T(squared_norm(ids_[panel * width + c])) : T(0);
   }
 
   double sparse_value(std::int64_t entry) const {
@@ -288,8 +282,7 @@ class Vectors {
           sum += beyond_zeros(spec_.measure, xf, y) - beyond_zeros(spec_.measure, xf, 0.0) -
                  beyond_zeros(spec_.measure, 0.0, y);
         }
-        return row_alone + alone_[column] + sum +
-               double(samples_.features) * feature_term(spec_.measure, 0.0, 0.0);
+        return row_alone + alone_[column] + sum + double(samples_.features) * feature_term(spec_.measure, 0.0, 0.0);
     }
   }
 
@@ -311,8 +304,7 @@ void for_each_tile(const RowBlock<T>& block, const Vectors<T>& columns, Team& te
     columns.open_panel(panel, scratch[worker]);
     for (std::size_t row = 0; row < block.size(); row += tile_rows) {
       columns.tile(block, row, panel, scratch[worker], tile);
-      use(row, std::min(tile_rows, block.size() - row), panel * Vectors<T>::width, columns.columns_in(panel),
-          tile);
+      use(row, std::min(tile_rows, block.size() - row), panel * Vectors<T>::width, columns.columns_in(panel), tile);
     }
   };
   // Below this a second thread costs more than it brings.

@@ -5,10 +5,10 @@ by native loops when they are needed, or come from Python in blocks is its own a
 """
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 from sklearn.utils.validation import check_array
 
 from mercer.gram.memory import memory_budget
@@ -17,10 +17,10 @@ from mercer.kernels.samples import n_samples, native_samples, row_blocks, take
 
 __all__ = ["FunctionGram", "Gram", "MatrixGram", "VectorGram", "make_gram"]
 
-# Eigenvalues are computed exactly up to this size, by Lanczos iterations up to the next; above that a kernel
-# that does not promise to be definite is taken not to be.
-EXACT_EIGENVALUES = 1500
-LANCZOS_EIGENVALUES = 20_000
+# Up to the first size a Cholesky factor decides whether a matrix is definite, up to the second some steps of Lanczos'
+# method; above that a kernel that does not promise to be definite is taken not to be.
+CHOLESKY_SIZE = 3000
+LANCZOS_SIZE, LANCZOS_STEPS = 20_000, 16
 # An eigenvalue below minus this fraction of the largest diagonal entry (times n) is not rounding.
 ROUNDING = 1e-12
 # Entries of a large matrix that are compared with their mirror images.
@@ -40,7 +40,7 @@ class Gram(ABC):
 
     def __init__(self, n: int, definite: bool | None):
         self.n = n
-        self._definite = definite
+        self._promise = definite is True
 
     @abstractmethod
     def native(self) -> tuple:
@@ -61,31 +61,40 @@ class Gram(ABC):
             product[block] = self.rows(np.arange(block.start, block.stop)) @ v
         return product
 
-    @property
+    @cached_property
     def definite(self) -> bool:
         """Whether the matrix is positive semi-definite, up to rounding.
 
-        A kernel that promises it is believed. Otherwise the smallest eigenvalue decides, once; for a matrix
-        with more than 20 000 rows that is too dear, and the answer is no.
+        A kernel that promises it is believed. Otherwise a Cholesky factorisation decides; for more than 3000 samples
+        Lanczos' method, which finds a negative eigenvalue of any weight but proves nothing; for more than 20 000 that
+        is too dear, and the answer is no.
         """
-        if self._definite is not True:
-            self._definite = self._has_no_negative_eigenvalue()
-        return self._definite
-
-    def _has_no_negative_eigenvalue(self) -> bool:
+        if self._promise:
+            return True
         tolerance = ROUNDING * self.n * max(np.abs(self.diag()).max(initial=0.0), np.finfo(float).tiny)
-        if self.n <= EXACT_EIGENVALUES:
+        if self.n <= CHOLESKY_SIZE:
             matrix = self.rows(np.arange(self.n))
-            return bool(np.linalg.eigvalsh(0.5 * (matrix + matrix.T)).min(initial=0.0) >= -tolerance)
-        if self.n > LANCZOS_EIGENVALUES:
-            return False
-        operator = LinearOperator((self.n, self.n), matvec=self.dot, dtype=np.float64)
-        start = np.random.default_rng(0).standard_normal(self.n)
-        try:
-            lowest = eigsh(operator, k=1, which="SA", v0=start, tol=1e-3, return_eigenvectors=False)
-        except ArpackError as error:  # not settled: what it has is an upper bound on the smallest eigenvalue
-            lowest = getattr(error, "eigenvalues", np.zeros(0))
-        return bool(np.min(lowest, initial=0.0) >= -tolerance)
+            try:
+                np.linalg.cholesky(0.5 * (matrix + matrix.T) + tolerance * np.eye(self.n))
+            except np.linalg.LinAlgError:
+                return False
+            return True
+        return self.n <= LANCZOS_SIZE and self._lowest_ritz_value() >= -tolerance
+
+    def _lowest_ritz_value(self) -> float:
+        """The smallest eigenvalue of K on a Krylov space: never below the smallest of K."""
+        q = np.random.default_rng(0).standard_normal(self.n)
+        basis, images = [q / np.linalg.norm(q)], []
+        for _ in range(LANCZOS_STEPS):
+            q = self.dot(basis[-1])
+            images.append(q)
+            for _ in range(2):  # once is not orthogonal enough
+                q = q - np.array(basis).T @ (np.array(basis) @ q)
+            if np.linalg.norm(q) == 0.0:
+                break
+            basis.append(q / np.linalg.norm(q))
+        projected = np.array(basis[: len(images)]) @ np.array(images).T
+        return float(np.linalg.eigvalsh(0.5 * (projected + projected.T)).min())
 
 
 class MatrixGram(Gram):
@@ -123,9 +132,7 @@ class MatrixGram(Gram):
         scale = np.abs(there).max(initial=0.0)
         # Sums in another order differ in the last digits; anything more is another matrix.
         if np.abs(there - back).max(initial=0.0) > 1e3 * np.finfo(self.matrix.dtype).eps * scale:
-            raise ValueError(
-                "A kernel matrix must be symmetric; pass (K + K.T) / 2 if that is what you mean."
-            )
+            raise ValueError("A kernel matrix must be symmetric; pass (K + K.T) / 2 if that is what you mean.")
 
     def native(self) -> tuple:
         return "matrix", self.matrix
@@ -191,7 +198,7 @@ class FunctionGram(Gram):
         return "function", self.rows, self.n
 
     def rows(self, which):
-        block = self.kernel(_pick(self.X, which), self.X)
+        block = self.kernel(take(self.X, which), self.X)
         return np.ascontiguousarray(block, dtype=np.float64)
 
     def diag(self):
@@ -230,10 +237,3 @@ def make_gram(kernel: Kernel, X: Any, memory: float | str = "auto") -> Gram:
     if 8 * n_samples(X) ** 2 <= memory_budget(memory) // 2:
         return MatrixGram(kernel(X), kernel.definite)
     return FunctionGram(kernel, X)
-
-
-def _pick(X: Any, which: np.ndarray) -> Any:
-    """The numbered samples, in a container of their kind."""
-    if hasattr(X, "shape"):
-        return take(X, which)
-    return [X[i] for i in which]

@@ -105,13 +105,9 @@ def as_kernel(kernel: Any) -> Kernel:
                 "'precomputed' is no kernel but an option of estimators, which then take kernel matrices in "
                 "place of samples. Indexed(K) is a kernel of row numbers of K."
             )
-        raise ValueError(
-            f"kernel must be a Kernel, a callable, 'precomputed' or one of {names}, got {kernel!r}."
-        )
+        raise ValueError(f"kernel must be a Kernel, a callable, 'precomputed' or one of {names}, got {kernel!r}.")
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
-        raise TypeError(
-            f"kernel must be an instance, got the class {kernel.__name__}; write {kernel.__name__}()."
-        )
+        raise TypeError(f"kernel must be an instance, got the class {kernel.__name__}; write {kernel.__name__}().")
     if callable(kernel):
         return Function(kernel)
     raise TypeError(f"kernel must be a Kernel, a callable, 'precomputed' or one of {names}, got {kernel!r}.")

@@ -89,9 +89,7 @@ class _Composite(Kernel):
             raise ValueError(f"{name} needs at least one kernel.")
         for kernel in self.kernels:
             if not isinstance(kernel, Kernel):
-                raise TypeError(
-                    f"{name} combines kernels, got {kernel!r}; as_kernel turns names into kernels."
-                )
+                raise TypeError(f"{name} combines kernels, got {kernel!r}; as_kernel turns names into kernels.")
         by_domain = {kernel.domain: kernel for kernel in self.kernels if kernel.domain != "any"}
         if len(by_domain) > 1:
             sides = " and ".join(f"{type(k).__name__} on {domain}" for domain, k in by_domain.items())

@@ -133,9 +133,7 @@ class Kernel(BaseEstimator):
         if not issparse(V):
             V = np.asarray(V, dtype=np.float64)
         if V.ndim not in (1, 2) or V.shape[0] != n_samples(Y):
-            raise ValueError(
-                f"V has shape {V.shape}, it needs one row for each of the {n_samples(Y)} samples of Y."
-            )
+            raise ValueError(f"V has shape {V.shape}, it needs one row for each of the {n_samples(Y)} samples of Y.")
         if issparse(V):
             return kernel._dot_in_blocks(X, Y, V)
         columns = np.ascontiguousarray(V[:, np.newaxis] if V.ndim == 1 else V)
@@ -175,9 +173,7 @@ class Kernel(BaseEstimator):
         -------
         ndarray or CSR array of shape (n, n_components)
         """
-        raise NotImplementedError(
-            f"{type(self).__name__} has no explicit feature map; use the kernel values."
-        )
+        raise NotImplementedError(f"{type(self).__name__} has no explicit feature map; use the kernel values.")
 
     def native(self) -> NativeSpec | None:
         """How the native loops compute this kernel on the samples given by `prepare`; None if they cannot."""

@@ -113,9 +113,7 @@ class Indexed(Kernel):
         for rows in row_blocks(len(K), len(K)):
             gap = float(np.abs(K[rows] - K[:, rows].T).max())
             if gap > 1e-6 * scale:
-                raise ValueError(
-                    f"K must be symmetric, entries and their mirror images differ by up to {gap:.3g}."
-                )
+                raise ValueError(f"K must be symmetric, entries and their mirror images differ by up to {gap:.3g}.")
         return type(self)(self.K)
 
     def prepare(self, X, Y=None):
@@ -145,11 +143,7 @@ def _row_numbers(X: Any, name: str, N: int) -> np.ndarray:
         numbers = given.astype(np.intp)
     except (TypeError, ValueError) as error:
         raise DomainError(f"{refusal}{describe(X)} as {name}.") from error
-    if (
-        given.dtype.kind not in "iuf"
-        or not (given.ndim == 1 or given.shape[1:] == (1,))
-        or (numbers != given).any()
-    ):
+    if given.dtype.kind not in "iuf" or not (given.ndim == 1 or given.shape[1:] == (1,)) or (numbers != given).any():
         raise DomainError(f"{refusal}{describe(X)} as {name}.")
     numbers = numbers.reshape(-1)
     if numbers.size and (numbers.min() < 0 or numbers.max() >= N):

@@ -25,9 +25,11 @@ def n_samples(X: Any) -> int:
     return X.shape[0] if hasattr(X, "shape") else len(X)
 
 
-def take(X: Any, rows: slice) -> Any:
-    """Some of the samples, in the container they came in."""
-    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+def take(X: Any, rows: Any) -> Any:
+    """Some of the samples, by a slice or by their numbers, in the container they came in."""
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    return X[rows] if hasattr(X, "shape") or isinstance(rows, slice) else [X[i] for i in rows]
 
 
 def row_blocks(n: int, m: int) -> Iterator[slice]:
@@ -73,9 +75,7 @@ def _as_dense(X: Any, owner: str, name: str) -> np.ndarray:
             X = np.asarray(X)
         except ValueError as error:  # rows of different length
             raise DomainError(f"{refusal}; give every sample the same number of features.") from error
-        if X.dtype.kind not in "biufO" or (
-            X.dtype == object and any(isinstance(v, (str, bytes)) for v in X.flat)
-        ):
+        if X.dtype.kind not in "biufO" or (X.dtype == object and any(isinstance(v, (str, bytes)) for v in X.flat)):
             raise DomainError(f"{refusal}; use Hamming for categories, or a kernel for these samples.")
     if X.ndim != 2:
         way_out = "reshape your data with X.reshape(-1, 1) if every number is a sample" if X.ndim == 1 else ""
@@ -120,9 +120,7 @@ def as_pair(X: Any, Y: Any, owner: str) -> tuple[Any, Any]:
         return X, X
     Y = as_vectors(Y, owner, "Y")
     if X.shape[1] != Y.shape[1]:
-        raise ValueError(
-            f"X has {X.shape[1]} features, Y has {Y.shape[1]}; {owner} needs the same on both sides."
-        )
+        raise ValueError(f"X has {X.shape[1]} features, Y has {Y.shape[1]}; {owner} needs the same on both sides.")
     # Of one dense and one sparse side the dense one becomes sparse: the other way could fill the memory.
     if issparse(X) and not issparse(Y):
         Y = csr_array(Y)
@@ -156,9 +154,7 @@ def as_categories(X: Any, Y: Any, owner: str) -> tuple[Any, Any]:
     tables = [_as_table(X, owner, "X")] if Y is None else [_as_table(X, owner, "X"), _as_table(Y, owner, "Y")]
     widths = [table.shape[1] for table in tables]
     if len(set(widths)) > 1:
-        raise ValueError(
-            f"X has {widths[0]} columns, Y has {widths[1]}; {owner} needs the same on both sides."
-        )
+        raise ValueError(f"X has {widths[0]} columns, Y has {widths[1]}; {owner} needs the same on both sides.")
     if not all(map(_stands_for_itself, tables)):
         tables = _numbered([np.asarray(t.toarray() if issparse(t) else t, dtype=object) for t in tables])
     return as_pair(tables[0], None if Y is None else tables[1], owner)
@@ -177,9 +173,7 @@ def _as_table(X: Any, owner: str, name: str) -> Any:
         except ValueError:  # rows of different length
             table = np.empty(0, dtype=object)
     if table.ndim != 2:
-        raise DomainError(
-            f"{owner} works on tables of categories, one row per sample, got {describe(X)} as {name}."
-        )
+        raise DomainError(f"{owner} works on tables of categories, one row per sample, got {describe(X)} as {name}.")
     if table.dtype == object and any(map(_is_missing, table.flat)):
         raise ValueError(f"Input {name} contains missing values; give them a category of their own.")
     return table

@@ -117,9 +117,7 @@ class DecisionDisplay(Display):
         require_pyplot(f"{cls.__name__}.from_estimator")
         X = np.asarray(X, dtype=np.float64)
         if X.ndim != 2 or X.shape[1] != 2:
-            raise ValueError(
-                f"DecisionDisplay draws samples in the plane, of shape (n, 2), got shape {X.shape}."
-            )
+            raise ValueError(f"DecisionDisplay draws samples in the plane, of shape (n, 2), got shape {X.shape}.")
         machine = estimator[-1] if hasattr(estimator, "steps") else estimator
         for attribute in ("decision_function", "support_"):
             if not hasattr(machine, attribute):
@@ -168,9 +166,7 @@ class DecisionDisplay(Display):
             style = {"colors": ["C0", "C1"], "alpha": 0.3, **style}
             if "cmap" in style:
                 del style["colors"]
-            self.surface_ = ax.contourf(
-                self.xx, self.yy, self.decision, levels=[-extreme, 0, extreme], **style
-            )
+            self.surface_ = ax.contourf(self.xx, self.yy, self.decision, levels=[-extreme, 0, extreme], **style)
             lines = {0.0: "-"} if self.band is None else {-self.band: "--", 0.0: "-", self.band: "--"}
             low, high = self.decision.min(), self.decision.max()
             levels = [level for level in lines if low < level < high]
@@ -185,6 +181,4 @@ class DecisionDisplay(Display):
             names = self.classes if self.classes is not None else np.unique(self.y)
             colours = [f"C{index % 10}" for index in np.searchsorted(names, self.y)]
         self.points_ = ax.scatter(*self.X.T, c=colours, s=20)
-        self.support_points_ = ax.scatter(
-            *self.X[self.support].T, facecolors="none", edgecolors="black", s=60
-        )
+        self.support_points_ = ax.scatter(*self.X[self.support].T, facecolors="none", edgecolors="black", s=60)

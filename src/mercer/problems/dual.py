@@ -71,7 +71,7 @@ class DualProblem:
     linear: np.ndarray
     upper: np.ndarray
     ridge: np.ndarray
-    total: None | float | tuple[float, float]
+    total: float | tuple[float, float] | None
 
     def __post_init__(self):
         n = len(self.index)
@@ -136,9 +136,7 @@ class DualProblem:
         a = np.clip(abs(target) - before, 0.0, room)
         # Sums of bounds carry rounding: a total of all of them is met up to that.
         if abs(a.sum() - abs(target)) > 1e-9 * abs(target):
-            raise InfeasibleError(
-                f"The variables must add up to {abs(target):g}, their bounds to {room.sum():g} only."
-            )
+            raise InfeasibleError(f"The variables must add up to {abs(target):g}, their bounds to {room.sum():g} only.")
         return a
 
     def _project(self, a: np.ndarray, group: np.ndarray, target: float) -> np.ndarray:

@@ -28,9 +28,7 @@ def one_class(gram: Gram, nu: float, weight: np.ndarray, *, index: np.ndarray | 
     )
 
 
-def enclosing_ball(
-    gram: Gram, nu: float, weight: np.ndarray, *, index: np.ndarray | None = None
-) -> DualProblem:
+def enclosing_ball(gram: Gram, nu: float, weight: np.ndarray, *, index: np.ndarray | None = None) -> DualProblem:
     """The smallest ball around most of the data. [CY eqs 2.12-2.16]
 
     .. math::

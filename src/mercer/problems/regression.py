@@ -40,9 +40,7 @@ def epsilon_tube(
     )
 
 
-def nu_tube(
-    gram: Gram, y: np.ndarray, cost: np.ndarray, nu: float, *, index: np.ndarray | None = None
-) -> DualProblem:
+def nu_tube(gram: Gram, y: np.ndarray, cost: np.ndarray, nu: float, *, index: np.ndarray | None = None) -> DualProblem:
     """The tube finds its own width: nu bounds the fraction of samples outside it. [CY eqs 2.50-2.53]
 
     .. math::

@@ -193,5 +193,5 @@ def warn_unless_solved(result: SolverResult, owner: str) -> None:
         f"{owner} did not reach a proved optimum (status {result.status}): violation {result.violation:.3g}, "
         f"duality gap {result.gap:.3g} after {result.n_iter} iterations. {REMEDIES[result.status]}.",
         ConvergenceWarning,
-        stacklevel=3,
+        stacklevel=4,
     )

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -46,7 +47,7 @@ class SimpleSMO(BaseEstimator):
     array([1])
     """
 
-    _parameters = {"tol": Number(0, above=True), "max_iter": Number(1, integer=True)}
+    _parameters: ClassVar[dict[str, Any]] = {"tol": Number(0, above=True), "max_iter": Number(1, integer=True)}
 
     def __init__(self, *, tol=1e-3, max_iter=100_000):
         self.tol = tol

@@ -1,7 +1,7 @@
 """Sequential minimal optimisation, native."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -87,7 +87,7 @@ class SMO(BaseEstimator):
     array([0.5, 0.5])
     """
 
-    _parameters = {
+    _parameters: ClassVar[dict[str, Any]] = {
         "tol": Number(0, above=True),
         "gap_tol": Number(0, above=True, none=True),
         "pair_rule": Choice("gain", "violation"),
@@ -168,10 +168,7 @@ class SMO(BaseEstimator):
         starts = [None] * len(problems) if starts is None else starts
         points = [problem.feasible(start) for problem, start in zip(problems, starts, strict=True)]
         outcomes = self._run(problems, points, callback)
-        return [
-            self._settle(problem, outcome, callback)
-            for problem, outcome in zip(problems, outcomes, strict=True)
-        ]
+        return [self._settle(problem, outcome, callback) for problem, outcome in zip(problems, outcomes, strict=True)]
 
     def _run(
         self,

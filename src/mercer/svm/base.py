@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from mercer.gram import Gram, MatrixGram, make_gram
-from mercer.kernels import Kernel, Linear, as_kernel
+from mercer.kernels import Linear, as_kernel
 from mercer.kernels.samples import n_samples, take
 from mercer.parameters import Choice, Number, check_parameters
 from mercer.problems import DualProblem
@@ -29,7 +29,7 @@ class SupportVectorMachine(BaseEstimator):
     problems (`_fit_problems` takes them to the solver) and keeps what it needs of their results.
     """
 
-    _parameters: dict[str, Any] = {
+    _parameters: ClassVar[dict[str, Any]] = {
         "tol": Number(0, above=True),
         "gap_tol": Number(0, above=True, none=True),
         "max_iter": Number(1, integer=True, none=True),
@@ -85,9 +85,7 @@ class SupportVectorMachine(BaseEstimator):
             )
         if isinstance(self.solver, Solver) and not isinstance(self.solver, type):
             return self.solver
-        raise ValueError(
-            f"solver must be {' or '.join(map(repr, SOLVERS))} or a solver, got {self.solver!r}."
-        )
+        raise ValueError(f"solver must be {' or '.join(map(repr, SOLVERS))} or a solver, got {self.solver!r}.")
 
     def _vectors(self) -> bool:
         """Whether scikit-learn's checks of numeric tables apply to the samples."""
@@ -120,9 +118,7 @@ class SupportVectorMachine(BaseEstimator):
         n = n_samples(X)
         if sample_weight is None:
             return np.ones(n)
-        weight = _check_sample_weight(
-            sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True
-        )
+        weight = _check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True)
         if not weight.any():
             raise ValueError("sample_weight must have at least one positive entry, all are zero.")
         return weight
@@ -162,15 +158,13 @@ class SupportVectorMachine(BaseEstimator):
         results: Sequence[SolverResult],
     ) -> None:
         """Support vectors, coefficients (one array over all samples per problem) and the certificate."""
-        table = (
-            np.atleast_2d(np.asarray(coefficients)) if len(coefficients) == 1 else _sparse_rows(coefficients)
-        )
+        table = np.atleast_2d(np.asarray(coefficients)) if len(coefficients) == 1 else sparse_rows(coefficients)
         moved = np.asarray(abs(table).sum(axis=0)).ravel() > 0
         self.support_ = np.flatnonzero(moved)
         self.dual_coef_ = table[:, self.support_]
         self.intercept_ = np.asarray(intercepts, dtype=np.float64)
         self._n_train = n_samples(X)
-        self.support_vectors_ = np.empty((0, 0)) if self._precomputed else _pick(X, self.support_)
+        self.support_vectors_ = np.empty((0, 0)) if self._precomputed else take(X, self.support_)
         self.result_ = combine(results)
         self.n_iter_ = self.result_.n_iter
         warn_unless_solved(self.result_, type(self).__name__)
@@ -257,12 +251,9 @@ class SupportVectorMachine(BaseEstimator):
         return self.support_[order], size[order]
 
 
-def _sparse_rows(rows: Sequence[np.ndarray]) -> csr_array:
+def sparse_rows(rows: Sequence[np.ndarray]) -> csr_array:
+    """Arrays of one length, as the rows of a sparse matrix."""
     return csr_array(vstack([csr_array(np.atleast_2d(row)) for row in rows]))
-
-
-def _pick(X: Any, which: np.ndarray) -> Any:
-    return take(X, which) if hasattr(X, "shape") else [X[i] for i in which]
 
 
 def one_or_all(values: Sequence[Any]) -> Any:
@@ -273,7 +264,3 @@ def one_or_all(values: Sequence[Any]) -> Any:
 def with_margin(result: SolverResult, margin: float) -> SolverResult:
     """The result, with the smallest y f(x) noted."""
     return replace(result, margin=margin)
-
-
-def is_kernel(value: Any) -> bool:
-    return isinstance(value, Kernel)

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
@@ -12,7 +11,7 @@ from mercer.gram import Gram
 from mercer.parameters import Choice, Number
 from mercer.problems import DualProblem, nu_margin, soft_margin
 from mercer.solvers import SolverResult
-from mercer.svm.base import SupportVectorMachine, _sparse_rows, one_or_all, with_margin
+from mercer.svm.base import SupportVectorMachine, one_or_all, sparse_rows, with_margin
 from mercer.svm.schemes import OneVersusOne
 from mercer.threads import limit_threads
 
@@ -54,9 +53,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
             gram = self._make_gram(X, weight)
             scheme = OneVersusOne(len(self.classes_))
             cost = weight * self._class_weights(codes, weight)
-            problems = [
-                self._problem(gram, index, sign, cost[index]) for index, sign in scheme.problems(codes)
-            ]
+            problems = [self._problem(gram, index, sign, cost[index]) for index, sign in scheme.problems(codes)]
             results = self._fit_problems(problems)
         self._scheme = scheme
         coefficients, offsets, norms, margins, slacks, shares = [], [], [], [], [], []
@@ -64,11 +61,11 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
             values, offset, edge = self._model(problem, result)
             over_all = np.zeros(len(codes))
             over_all[problem.index] = values
-            decision = self._training_decision(problem, result, values, offset)
+            decision = self._training_decision(problem, result, offset)
             slack = np.zeros(len(codes))
             slack[problem.index] = np.maximum(0.0, edge - problem.sign * decision)
             results[k] = with_margin(result, float(np.min(problem.sign * decision)))
-            norm = self._norm(problem, result, values)
+            norm = self._norm(problem, result)
             coefficients.append(over_all)
             offsets.append(offset)
             norms.append(norm)
@@ -77,7 +74,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
             errors = slack[problem.index] > self.tol * max(edge, np.finfo(float).tiny)
             shares.append(float(weight[problem.index] @ errors / weight[problem.index].sum()))
         self.norm_, self.margin_ = one_or_all(norms), one_or_all(margins)
-        self.slack_ = slacks[0] if len(slacks) == 1 else _sparse_rows(slacks)
+        self.slack_ = slacks[0] if len(slacks) == 1 else sparse_rows(slacks)
         self.margin_errors_ = one_or_all(shares)
         self._keep_model(X, coefficients, offsets, results)
         self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_))
@@ -115,9 +112,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
                 per_class[known[label]] = value
         return per_class[codes]
 
-    def _training_decision(
-        self, problem: DualProblem, result: SolverResult, values: np.ndarray, offset: float
-    ) -> np.ndarray:
+    def _training_decision(self, problem: DualProblem, result: SolverResult, offset: float) -> np.ndarray:
         """Decision values of the problem's own samples, from its gradient: f = s (G - p - ridge a) + b, scaled."""
         f = problem.sign * (result.gradient - problem.linear - problem.ridge * result.a)
         return f * self._scale(problem, result) + offset
@@ -126,7 +121,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         """By how much the coefficients differ from the solution of the problem."""
         return 1.0
 
-    def _norm(self, problem: DualProblem, result: SolverResult, values: np.ndarray) -> float:
+    def _norm(self, problem: DualProblem, result: SolverResult) -> float:
         """|w| in feature space."""
         return self._scale(problem, result) * float(np.sqrt(problem.squared_norm(result.a, result.gradient)))
 

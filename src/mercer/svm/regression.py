@@ -1,7 +1,6 @@
 """Support vector regression."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
@@ -197,7 +196,8 @@ class SVR(SupportVectorRegressor):
     Examples
     --------
     >>> from mercer import SVR
-    >>> SVR(kernel="linear", C=100.0, epsilon=0.01).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0]).predict([[3.0]]).round(2)
+    >>> machine = SVR(kernel="linear", C=100.0, epsilon=0.01).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
+    >>> machine.predict([[3.0]]).round(2)
     array([2.98])
     """
 

@@ -103,9 +103,7 @@ class RBF(VectorKernel):
 
     def native(self):
         if np.ndim(self.gamma):
-            return NativeSpec(
-                "l2", "exp", centre=True, weights=np.sqrt(np.asarray(self.gamma, dtype=np.float64))
-            )
+            return NativeSpec("l2", "exp", centre=True, weights=np.sqrt(np.asarray(self.gamma, dtype=np.float64)))
         return NativeSpec("l2", "exp", (float(self.gamma), 0.0, 0.0), centre=True)
 
     def _vjp_rows(self, X, Y, W):
@@ -261,9 +259,7 @@ class _LengthScaleKernel(VectorKernel):
     def _length_scale_vjp(self, slope: np.ndarray, T: np.ndarray, X, Y) -> Any:
         """From slope = W dk/dt: dt/dl_f = -2 (x_f - x'_f)^2 / l_f^3."""
         if np.ndim(self.length_scale):
-            return (
-                -2 * squared_differences(slope, X, Y) / np.asarray(self.length_scale, dtype=np.float64) ** 3
-            )
+            return -2 * squared_differences(slope, X, Y) / np.asarray(self.length_scale, dtype=np.float64) ** 3
         return -2 * float(np.vdot(slope, T)) / self.length_scale
 
 
@@ -437,9 +433,7 @@ def _matern(u: np.ndarray, nu: float) -> np.ndarray:
 
 def _check_per_feature(name: str, value: Any, X: Any) -> None:
     if np.ndim(value) and len(value) != X.shape[1]:
-        raise ValueError(
-            f"{name} has {len(value)} values, X has {X.shape[1]} features; give one for each feature."
-        )
+        raise ValueError(f"{name} has {len(value)} values, X has {X.shape[1]} features; give one for each feature.")
 
 
 def _gamma_from_sigma(sigma: Any, per_feature: bool = False) -> Any:

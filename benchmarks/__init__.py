@@ -1,0 +1,1 @@
+"""How fast, side by side: ``python -m benchmarks`` (see `benchmarks.__main__`)."""

@@ -1,0 +1,1 @@
+"""Against other libraries, at equal quality."""
