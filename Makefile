@@ -5,18 +5,17 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # Directories are listed too: their time changes when a file is removed.
 SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find cpp src -name __pycache__ -prune -o -print)
-NATIVE := $(shell find cpp tests/native -name '*.hpp' -o -name '*.cpp')
+NATIVE := $(shell find $(wildcard cpp tests/native) -name '*.hpp' -o -name '*.cpp')
 PYTHON_CODE := $(wildcard src tests examples benchmarks docs)
-SPHINX := $(BIN)/python -m sphinx -W --keep-going
 
-.PHONY: demo test test-all lint format sanitize docs bench clean
+.PHONY: demo test test-all lint format sanitize docs bench bench-full clean
 
 demo: .venv/installed
 	mkdir -p build
 	MPLBACKEND=Agg $(BIN)/python examples/plot_ionosphere.py build/ionosphere.png
 
-# The installed package, its docstrings, the guide and the README.
-TESTED := --pyargs tests mercer docs/guide docs/extending README.md
+# The tests, and the examples in the docstrings of the installed package, in the docs and in the README.
+TESTED := --pyargs tests mercer docs README.md
 test: .venv/installed
 	$(BIN)/python -m pytest -n auto $(TESTED)
 
@@ -40,20 +39,26 @@ sanitize: .venv/tools
 	$(BIN)/cmake --build build/sanitize
 	build/sanitize/native_tests
 
+# Everything is read afresh (-E): a warning does not go away by building again.
 docs: .venv/installed .venv/extra-docs
-	MPLBACKEND=Agg $(SPHINX) -b html docs build/docs
+	MPLBACKEND=Agg $(BIN)/python -m sphinx -E -W --keep-going -b html docs build/docs
 
-bench: .venv/installed .venv/extra-bench
+bench: .venv/installed .venv/peers
 	$(BIN)/python -m benchmarks
+
+bench-full: .venv/installed .venv/peers
+	$(BIN)/python -m benchmarks --full
 
 clean:
 	rm -rf .venv build docs/api/generated docs/gallery
 
+# A list in pyproject.toml, one entry per line.
+LISTED = $(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))$(1), sep='\n')"
+
 # What builds the package: kept outside pip's isolated builds, so that an unchanged object file stays compiled.
 .venv/tools: pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['build-system']['requires'])" \
-	    | xargs $(BIN)/pip install -q "cmake>=3.26" ninja
+	$(call LISTED,['build-system']['requires']) | xargs $(BIN)/pip install -q "cmake>=3.26" ninja
 	touch $@
 
 .venv/installed: .venv/tools $(SOURCES)
@@ -63,4 +68,10 @@ clean:
 # The package is there already: this adds what the extra asks for.
 .venv/extra-%: pyproject.toml | .venv/installed
 	$(BIN)/pip install -q "mercer[$*]"
+	touch $@
+
+# The libraries to compare with, one by one: the benchmark goes on without those that this machine cannot have.
+.venv/peers: pyproject.toml | .venv/installed
+	$(call LISTED,['project']['optional-dependencies']['bench']) | while read -r peer; do \
+	    $(BIN)/pip install -q "$$peer" || echo "without $$peer, which cannot be installed here"; done
 	touch $@

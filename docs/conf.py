@@ -1,4 +1,7 @@
-"""Sphinx configuration: the build needs no network, and a warning is an error."""
+"""Sphinx configuration. Neither the build nor the pages need a network, and a warning is an error."""
+
+import inspect
+import re
 
 import mercer
 
@@ -12,6 +15,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
+    "sphinx-mathjax-offline",
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build"]
@@ -23,26 +27,51 @@ autosummary_generate = True
 autosummary_ignore_module_all = False
 autosummary_imported_members = True
 autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "abort_on_example_error": True,
+    "download_all_examples": False,
+    "within_subsection_order": "ExampleTitleSortKey",
     "show_signature": False,
     "write_computation_times": False,
 }
 
 html_theme = "pydata_sphinx_theme"
 html_title = "mercer"
-html_theme_options = {"navigation_with_keys": False, "show_prev_next": False}
+html_theme_options = {"navigation_with_keys": False, "show_prev_next": False, "show_toc_level": 2}
+html_sidebars = {"design/index": []}  # one page, nothing to navigate
 html_show_sourcelink = False
 
 
+# "C. Campbell" at the start of a reference is an author, and not the third item of a list.
+INITIAL = re.compile(r"^(\s*\.\. \[[^]]+\] )(?=[A-Z]\. )")
+
+
+def escape_initials(lines):
+    lines[:] = [INITIAL.sub(r"\1\\", line) for line in lines]
+
+
+def read_page(app, name, source):
+    lines = source[0].split("\n")
+    escape_initials(lines)
+    source[0] = "\n".join(lines)
+
+
+def read_docstring(app, what, name, obj, options, lines):
+    escape_initials(lines)
+
+
 def skip_foreign_members(app, what, name, obj, skip, options):
-    """Leave out what machines and kernels inherit from scikit-learn, whose pages document it."""
-    return skip or not (getattr(obj, "__module__", None) or "mercer").startswith("mercer")
+    """Leave out the methods that machines and kernels inherit from scikit-learn, whose pages document them."""
+    return skip or (inspect.isroutine(obj) and not str(getattr(obj, "__module__", None)).startswith("mercer"))
 
 
 def setup(app):
+    app.connect("source-read", read_page)
+    app.connect("autodoc-process-docstring", read_docstring)
     app.connect("autodoc-skip-member", skip_foreign_members)

@@ -1,10 +1,10 @@
 """
 Decision boundary, margin band and support vectors
-===================================================
+==================================================
 
-Two interleaved half-moons, and machines with a soft margin of increasing hardness. The solid line is the
-decision boundary, the dashed lines are the edges of the margin band, and the support vectors are circled.
-Other points could be removed without changing anything.
+Two interleaved half-moons, and machines with a soft margin of increasing hardness. The solid line is the decision
+boundary, the dashed lines are the edges of the margin band, and the support vectors have a black edge. The other
+points could be removed without changing anything.
 """
 
 import matplotlib.pyplot as plt

@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mercer import kernels
+from mercer import kernels, svm
 from mercer.kernels import Kernel
+from mercer.svm.base import SupportVectorMachine
 
 # --- kernels ----------------------------------------------------------------------------------------------
 
@@ -66,3 +67,35 @@ def samples(kernel: Kernel, n: int, d: int = 3, seed: int = 0):
         return np.array([["red", "green", "blue"][i] for i in rng.integers(3, size=n * d)]).reshape(n, d)
     X = rng.normal(size=(n, n_features(kernel) or d))
     return np.abs(X) if isinstance(kernel, (kernels.Chi2, kernels.Intersection)) else X
+
+
+# --- estimators -------------------------------------------------------------------------------------------
+
+ESTIMATORS: dict[str, Callable[[], SupportVectorMachine]] = {
+    "SVC": lambda: svm.SVC(),
+    "SVC balanced": lambda: svm.SVC(class_weight="balanced", C=3.0),
+    "SVC bias-free": lambda: svm.SVC(kernel=kernels.RBF() + 1, fit_intercept=False),
+    "SVC hard": lambda: svm.SVC(kernel=kernels.RBF(gamma=3.0), C=np.inf),
+    "SVC linear": lambda: svm.SVC(kernel="linear"),
+    "SVC squared": lambda: svm.SVC(loss="squared_hinge"),
+    "NuSVC": lambda: svm.NuSVC(nu=0.2),
+    "SVR": lambda: svm.SVR(),
+    "SVR no tube": lambda: svm.SVR(epsilon=0.0),
+    "SVR linear": lambda: svm.SVR(kernel="linear"),
+    "SVR quadratic": lambda: svm.SVR(loss="quadratic"),
+    "NuSVR": lambda: svm.NuSVR(),
+    "OneClassSVM": lambda: svm.OneClassSVM(nu=0.3),
+    "SVDD": lambda: svm.SVDD(nu=0.3),
+    "SVDD linear": lambda: svm.SVDD(kernel="linear", nu=0.3),
+}
+
+
+def training_set(estimator: SupportVectorMachine, n: int = 60, d: int = 3, seed: int = 0, n_classes: int = 2):
+    """n samples with what the estimator learns: overlapping classes, noisy values; novelty detectors ignore y."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    if isinstance(estimator, (svm.SVR, svm.NuSVR)):
+        return X, np.sin(X[:, 0]) + 0.5 * X[:, -1] + 0.2 * rng.normal(size=n)
+    classes = rng.permutation(np.arange(n) % n_classes)
+    X[:, 0] += 1.5 * classes
+    return X, classes

@@ -1,5 +1,6 @@
 #include "../mercer/products.hpp"
 #include "arrays.hpp"
+#include "signals.hpp"
 
 namespace mercer::bind {
 
@@ -26,7 +27,7 @@ nb::object matrix(const std::string& measure, const std::string& transform, cons
     auto out = std::make_unique_for_overwrite<T[]>(xs.view.rows * ys.view.rows);
     {
       nb::gil_scoped_release unlocked;
-      Team team(n_threads);
+      Team team(n_threads, SignalPoll());
       kernel_matrix<T>(spec.view, loops, xs.view, ys.view, team, out.get());
     }
     return nb::cast(own(std::move(out), {xs.view.rows, ys.view.rows}));
@@ -45,7 +46,7 @@ nb::object dot(const std::string& measure, const std::string& transform, const P
   auto out = std::make_unique_for_overwrite<double[]>(xs.view.rows * v.shape(1));
   {
     nb::gil_scoped_release unlocked;
-    Team team(n_threads);
+    Team team(n_threads, SignalPoll());
     kernel_dot<double>(spec.view, loops, xs.view, ys.view, v.data(), v.shape(1), team, out.get());
   }
   return nb::cast(own(std::move(out), {xs.view.rows, v.shape(1)}));

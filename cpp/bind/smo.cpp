@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "arrays.hpp"
+#include "signals.hpp"
 
 namespace mercer::bind {
 
@@ -212,13 +213,6 @@ nb::list solve_many(const nb::tuple& gram_source, const nb::list& problem_source
   std::vector<SmoResult> results(problems.size());
   std::atomic<bool> cancelled{false};
 
-  const auto poll_signals = [&] {
-    nb::gil_scoped_acquire locked;
-    if (PyErr_CheckSignals() != 0) {
-      cancelled.store(true);
-      throw nb::python_error();
-    }
-  };
   const auto poll_cancelled = [&] {
     if (cancelled.load()) throw Cancelled{};
   };
@@ -232,11 +226,13 @@ nb::list solve_many(const nb::tuple& gram_source, const nb::list& problem_source
     Team outer(outer_threads);
     outer.for_each(problems.size(), [&](std::size_t k, std::size_t worker) {
       if (cancelled.load()) return;
-      Team inner(inner_threads);
+      // The calling thread listens to signals, the others to the calling thread.
+      std::function<void()> poll = poll_cancelled;
+      if (worker == 0) poll = SignalPoll();
+      Team inner(inner_threads, poll);
       const auto single = make_rows<float>(gram, problems[k], level, bytes, options.block, inner);
       const auto full = make_rows<double>(gram, problems[k], level, bytes, options.block, inner);
-      Watch watch(max_seconds, worker == 0 ? std::function<void()>(poll_signals) : poll_cancelled,
-                  callback.is_none() ? std::function<bool(const Progress&)>() : report);
+      Watch watch(max_seconds, poll, callback.is_none() ? std::function<bool(const Progress&)>() : report);
       const DualView view = problems[k].view();
       try {
         results[k] = smo::Solver(view, options, level, single.get(), *full, watch).solve();

@@ -13,13 +13,16 @@
 #include <exception>
 #include <functional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace mercer {
 
 class Team {
  public:
-  explicit Team(std::size_t n_threads) : n_threads_(n_threads == 0 ? 1 : n_threads) {}
+  // `poll`, if there is one, is called on the calling thread between tiles and may throw to end the job.
+  explicit Team(std::size_t n_threads, std::function<void()> poll = {})
+      : n_threads_(n_threads == 0 ? 1 : n_threads), poll_(std::move(poll)) {}
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
@@ -37,7 +40,10 @@ class Team {
   // on it.
   void for_each(std::size_t n_tiles, const std::function<void(std::size_t, std::size_t)>& body) {
     if (n_threads_ == 1 || n_tiles <= 1) {
-      for (std::size_t tile = 0; tile < n_tiles; ++tile) body(tile, 0);
+      for (std::size_t tile = 0; tile < n_tiles; ++tile) {
+        body(tile, 0);
+        if (poll_) poll_();
+      }
       return;
     }
     start_helpers();
@@ -82,7 +88,8 @@ class Team {
     while ((ticket & ~tile_mask) == epoch && (ticket & tile_mask) > 0) {
       if (!ticket_.compare_exchange_weak(ticket, ticket - 1, std::memory_order_acq_rel)) continue;
       try {
-        (*body_)(first_ + (ticket & tile_mask) - 1, worker);
+        if (!failed_.load()) (*body_)(first_ + (ticket & tile_mask) - 1, worker);
+        if (worker == 0 && poll_) poll_();
       } catch (...) {
         if (!failed_.exchange(true)) failure_ = std::current_exception();
       }
@@ -110,6 +117,7 @@ class Team {
   }
 
   std::size_t n_threads_;
+  std::function<void()> poll_;
   std::vector<std::thread> helpers_;
   std::atomic<std::uint64_t> ticket_{0};
   std::atomic<std::size_t> finished_{0};

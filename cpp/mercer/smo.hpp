@@ -133,14 +133,12 @@ struct Extremes {
   }
 };
 
-// What variable a (upper bound u, ridge r) lacks to the best response to its slope c, sign included: the
-// terms of the duality gap, a c + r a^2/2 - min_{0 <= t <= u} (c t + r t^2/2) >= 0.
+// What a variable lacks to the best response t to its slope c: a c + r a^2/2 - min_{0 <= t <= u} (c t + r t^2/2), the
+// terms of the duality gap. Written as (c + r t)(a - t) + r (a - t)^2/2, of which neither part can be negative.
 inline double gap_term(double a, double c, double upper, double ridge) {
-  const double here = a * c + 0.5 * ridge * a * a;
-  if (c >= 0.0) return here;
-  if (ridge == 0.0) return upper == infinity ? infinity : here - c * upper;
-  const double t = std::min(upper, -c / ridge);
-  return here - (c * t + 0.5 * ridge * t * t);
+  const double t = c >= 0.0 ? 0.0 : (ridge > 0.0 ? std::min(upper, -c / ridge) : upper);
+  if (t == infinity) return infinity;
+  return (c + ridge * t) * (a - t) + 0.5 * ridge * (a - t) * (a - t);
 }
 
 // The block: a small problem whose kernel matrix lies in memory.
@@ -275,15 +273,13 @@ class Solver {
     }
     if (exact_f_.empty()) exact_f_.assign(f_.size(), 0.0);
     if (full_.n_active() != f_.size()) full_.restrict_to(all_positions(f_.size()));
-    // In groups, to hear Ctrl-C.
-    constexpr std::size_t group = 1024;
-    for (std::size_t first = 0; first < changed.size(); first += group) {
-      const std::size_t n = std::min(group, changed.size() - first);
-      full_.add(changed.data() + first, change.data() + first, n, exact_f_.data());
-      watch_.poll();
-    }
+    full_.add(changed.data(), change.data(), changed.size(), exact_f_.data());
     f_ = exact_f_;
     objective_ = objective();
+    slope_ = 0.0;
+    for (const Layer& layer : layers_) {
+      for (std::size_t i = 0; i < f_.size(); ++i) slope_ += layer.linear[i] * layer.a[i];
+    }
   }
 
   // Does float32 see the geometry? Squared distances in feature space, over sampled pairs, against the norms.
@@ -352,7 +348,7 @@ class Solver {
 
   // A hard margin: w and b are scaled by the t for which every constraint t s f >= -p holds.
   double hard_gap(const std::vector<Extremes>& groups) const {
-    double scale = 0.0, slope = 0.0;
+    double scale = 0.0;
     for (std::size_t l = 0; l < layers_.size(); ++l) {
       const Layer& layer = layers_[l];
       const double b = groups[group_of(l)].middle(problem_.equality);
@@ -361,10 +357,9 @@ class Solver {
         const double margin = layer.sign[i] * (f_[i] + b);
         if (margin <= 0.0) return infinity;
         scale = std::max(scale, -layer.linear[i] / margin);
-        slope += layer.linear[i] * layer.a[i];
       }
     }
-    return scale * scale * (objective_ - slope) + objective_;
+    return std::max(0.0, scale * scale * (objective_ - slope_) + objective_);
   }
 
   // Keep the history short: when full, every second record goes and the stride doubles.
@@ -382,14 +377,9 @@ class Solver {
 
   // Is this a hard margin whose coefficients run away? a'Qa = 2 (objective - p'a) without ridge.
   bool runs_away() const {
-    if (options_.unbounded_ratio <= 0.0) return false;
-    double slope = 0.0;
-    for (const Layer& layer : layers_) {
-      for (std::size_t i = 0; i < f_.size(); ++i) slope += layer.linear[i] * layer.a[i];
-    }
-    const double squared_norm = 2.0 * (objective_ - slope);
-    const double limit = options_.unbounded_ratio * slope;
-    return slope < 0.0 && squared_norm <= limit * limit * largest_diagonal_;
+    if (!hard_ || slope_ >= 0.0) return false;
+    const double limit = options_.unbounded_ratio * slope_;
+    return 2.0 * (objective_ - slope_) <= limit * limit * largest_diagonal_;
   }
 
   // solved (so far) or the reason to stop.
@@ -421,7 +411,8 @@ class Solver {
       std::vector<Extremes> groups = extremes(active_);
       const double outer = worst(groups);
       if (n_iter_ >= next_record_ || round == 0) record(outer);
-      if (outer <= target) return Status::solved;
+      const bool unpolished = round == 0 && active_.size() <= options_.polish && outer > 0.0;
+      if (outer <= target && !unpolished) return Status::solved;
       const Status limit = check_limits(outer);
       if (limit != Status::solved) return limit;
       if (options_.shrinking && round % 8 == 7 && shrink(groups)) restrict(rows);
@@ -604,7 +595,7 @@ class Solver {
         if (everything) sync(block);
         if (everything && n_iter_ >= next_record_) record(violation);
         const Status limit = check_limits(violation);
-        if (limit != Status::solved) return limit;
+        if (limit != Status::solved) return violation <= eps ? Status::solved : limit;
       }
       ++n_iter_;
       if (problem_.equality == Equality::none) {
@@ -651,12 +642,10 @@ class Solver {
     return best;
   }
 
-  // A curvature safe to divide by. Rounding alone can make it slightly negative, an indefinite kernel more
-  // than that.
+  // A curvature safe to divide by. Rounding alone can make it slightly negative, an indefinite kernel more than that.
   template <class T>
   double safe(double curvature, double scale) {
-    const double rounding = 64.0 * double(std::numeric_limits<T>::epsilon()) * scale;
-    if (curvature < -rounding) negative_curvature_ = true;
+    if (sizeof(T) == sizeof(double) && curvature < -1e-10 * scale) negative_curvature_ = true;
     return std::max(curvature, smallest_curvature);
   }
 
@@ -672,6 +661,7 @@ class Solver {
     if (raw <= smallest_curvature && std::min(room_i, room_j) == infinity) return infinity;  // descent without end
     li.move(i.position, t, t == room_i);
     lj.move(j.position, -t, t == room_j);
+    slope_ += t * (li.sign[i.position] * li.linear[i.position] - lj.sign[j.position] * lj.linear[j.position]);
     objective_ += t * (0.5 * std::max(raw, 0.0) * t - slope);
     return t;
   }
@@ -707,6 +697,7 @@ class Solver {
     if (raw <= smallest_curvature && room == infinity) return infinity;
     const double t = i.v > 0.0 ? length : -length;
     layer.move(i.position, t, length == room);
+    slope_ += t * layer.sign[i.position] * layer.linear[i.position];
     objective_ += t * (0.5 * std::max(raw, 0.0) * t - i.v);
     return t;
   }
@@ -726,7 +717,7 @@ class Solver {
   std::vector<char> chosen_;
   std::vector<Candidate> candidates_;
   bool negative_curvature_ = false, hard_ = true;
-  double objective_ = 0.0, largest_diagonal_ = 0.0;
+  double objective_ = 0.0, slope_ = 0.0, largest_diagonal_ = 0.0;  // slope_ is p'a
   std::size_t n_iter_ = 0, stride_ = 1, next_record_ = 0;
   std::vector<Record> history_;
   Status status_ = Status::solved;

@@ -25,17 +25,14 @@ class Watch {
   bool out_of_time() const { return seconds() > max_seconds_; }
   bool asks_to_stop(const Progress& progress) const { return report_ && report_(progress); }
 
-  // Let signals be heard, some twenty times a second.
-  void poll() {
-    if (!poll_ || seconds() < next_poll_) return;
-    next_poll_ = seconds() + 0.05;
-    poll_();
+  void poll() const {
+    if (poll_) poll_();
   }
 
  private:
   using Clock = std::chrono::steady_clock;
   Clock::time_point start_;
-  double max_seconds_, next_poll_ = 0.05;
+  double max_seconds_;
   std::function<void()> poll_;
   std::function<bool(const Progress&)> report_;
 };

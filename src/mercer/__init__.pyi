@@ -6,6 +6,7 @@ from . import plots as plots
 from . import problems as problems
 from . import solvers as solvers
 from . import svm as svm
+from . import threads as threads
 from .svm import SVC as SVC
 from .svm import SVDD as SVDD
 from .svm import SVR as SVR

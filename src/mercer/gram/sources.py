@@ -21,8 +21,8 @@ __all__ = ["FunctionGram", "Gram", "MatrixGram", "VectorGram", "make_gram"]
 # method; above that a kernel that does not promise to be definite is taken not to be.
 CHOLESKY_SIZE = 3000
 LANCZOS_SIZE, LANCZOS_STEPS = 20_000, 16
-# An eigenvalue below minus this fraction of the largest diagonal entry (times n) is not rounding.
-ROUNDING = 1e-12
+# An eigenvalue below minus so many units in the last place of the largest diagonal entry, times n, is not rounding.
+ROUNDING = 64
 # Entries of a large matrix that are compared with their mirror images.
 SYMMETRY_SAMPLE = 100_000
 
@@ -37,6 +37,9 @@ class Gram(ABC):
     definite : bool or None
         Whether the matrix is known to be positive semi-definite; None: not known.
     """
+
+    dtype: np.dtype = np.dtype(np.float64)
+    """The precision of the entries."""
 
     def __init__(self, n: int, definite: bool | None):
         self.n = n
@@ -71,7 +74,8 @@ class Gram(ABC):
         """
         if self._promise:
             return True
-        tolerance = ROUNDING * self.n * max(np.abs(self.diag()).max(initial=0.0), np.finfo(float).tiny)
+        scale = max(np.abs(self.diag()).max(initial=0.0), np.finfo(float).tiny)
+        tolerance = ROUNDING * np.finfo(self.dtype).eps * self.n * scale
         if self.n <= CHOLESKY_SIZE:
             matrix = self.rows(np.arange(self.n))
             try:
@@ -117,6 +121,7 @@ class MatrixGram(Gram):
     def __init__(self, matrix: Any, definite: bool | None = None):
         dtype = np.float32 if getattr(matrix, "dtype", None) == np.float32 else np.float64
         self.matrix = check_array(matrix, dtype=dtype, order="C", input_name="the kernel matrix")
+        self.dtype = self.matrix.dtype
         n, m = self.matrix.shape
         if n != m:
             raise ValueError(f"A kernel matrix must be square, got shape {self.matrix.shape}.")
@@ -160,6 +165,7 @@ class VectorGram(Gram):
     def __init__(self, kernel: Kernel, X: Any):
         self.kernel = kernel
         self.X, _ = kernel.prepare(X)
+        self.dtype = self.X.dtype
         super().__init__(n_samples(self.X), kernel.definite)
 
     def native(self) -> tuple:
@@ -170,11 +176,16 @@ class VectorGram(Gram):
         centre = self.X.mean(axis=0, dtype=np.float64) if spec.centre and dense else None
         return "vectors", *spec.arguments(centre), native_samples(self.X)
 
+    @cached_property
+    def _full(self) -> Any:
+        """The vectors in float64: that is what certificates are made of."""
+        return self.X.astype(np.float64, copy=False)
+
     def rows(self, which):
-        return self.kernel(self.X[which], self.X).astype(np.float64, copy=False)
+        return self.kernel(self._full[which], self._full)
 
     def diag(self):
-        return self.kernel.diag(self.X).astype(np.float64)
+        return self.kernel.diag(self._full)
 
     def dot(self, v):
         return self.kernel.dot(self.X, self.X, v)

@@ -158,12 +158,12 @@ class DecisionDisplay(Display):
     def _draw(self, ax: Any, **style: Any) -> None:
         if self.classes is not None and len(self.classes) > 2:
             edges = np.arange(len(self.classes) + 1) - 0.5
-            style = {"cmap": "tab10", "vmin": 0, "vmax": 9, "alpha": 0.3, **style}
+            style = {"cmap": "tab10", "vmin": 0, "vmax": 9, "alpha": 0.25, **style}
             self.surface_ = ax.contourf(self.xx, self.yy, self.decision, levels=edges, **style)
             self.boundary_ = None
         else:
             extreme = max(np.abs(self.decision).max(), np.finfo(np.float64).tiny)
-            style = {"colors": ["C0", "C1"], "alpha": 0.3, **style}
+            style = {"colors": ["C0", "C1"], "alpha": 0.25, **style}
             if "cmap" in style:
                 del style["colors"]
             self.surface_ = ax.contourf(self.xx, self.yy, self.decision, levels=[-extreme, 0, extreme], **style)
@@ -174,11 +174,13 @@ class DecisionDisplay(Display):
             if levels:
                 styles = [lines[level] for level in levels]
                 self.boundary_ = ax.contour(
-                    self.xx, self.yy, self.decision, levels=levels, linestyles=styles, colors="black"
+                    self.xx, self.yy, self.decision, levels=levels, linestyles=styles, colors="black", linewidths=1.2
                 )
-        colours: Any = "black"
+        colours: Any = "C7"
         if self.y is not None:
             names = self.classes if self.classes is not None else np.unique(self.y)
             colours = [f"C{index % 10}" for index in np.searchsorted(names, self.y)]
-        self.points_ = ax.scatter(*self.X.T, c=colours, s=20)
-        self.support_points_ = ax.scatter(*self.X[self.support].T, facecolors="none", edgecolors="black", s=60)
+        self.points_ = ax.scatter(*self.X.T, c=colours, s=30, edgecolors="white", linewidths=0.5)
+        self.support_points_ = ax.scatter(
+            *self.X[self.support].T, facecolors="none", edgecolors="black", s=34, linewidths=1.2
+        )

@@ -79,12 +79,14 @@ class HistoryDisplay(Display):
         return cls(history.iteration, history.objective, history.gap).plot(ax, **style)
 
     def _draw(self, ax: Any, **style: Any) -> None:
-        (objective,) = ax.plot(self.iteration, self.objective, **{"color": "C0", **style})
-        ax.set(xlabel="iteration", ylabel="dual objective $W$")
-        ax.yaxis.label.set_color(objective.get_color())
-        self.gap_ax_ = ax.twinx()
-        # A logarithmic axis has no place for a gap that rounding has closed.
+        # A logarithmic axis has no place for a gap that is infinite, or that rounding has closed.
         gap = np.where((self.gap > 0) & np.isfinite(self.gap), self.gap, np.nan)
+        self.gap_ax_ = ax.twinx()
+        (objective,) = ax.plot(self.iteration, self.objective, **{"color": "C0", **style})
         (line,) = self.gap_ax_.plot(self.iteration, gap, **{"color": "C1", "linestyle": "--", **style})
+        ax.set(xlabel="iteration", ylabel="dual objective $W$")
         self.gap_ax_.set(ylabel="duality gap", yscale="log")
-        self.gap_ax_.yaxis.label.set_color(line.get_color())
+        # Each axis has the colour of its line, which stands in for a legend.
+        for axes, drawn in ((ax, objective), (self.gap_ax_, line)):
+            axes.yaxis.label.set_color(drawn.get_color())
+            axes.tick_params(axis="y", which="both", colors=drawn.get_color())

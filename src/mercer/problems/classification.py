@@ -113,4 +113,5 @@ def nu_margin(
         upper=weight,
         ridge=np.zeros(n),
         total=(half, half),
+        scaled=True,
     )

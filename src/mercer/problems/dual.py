@@ -10,6 +10,9 @@ from mercer.gram import Gram
 
 __all__ = ["DualProblem", "Offsets"]
 
+# Decision values that differ by less than this fraction of their size are equal.
+SPREAD_OF_ROUNDING = 1e-10
+
 
 class Offsets(NamedTuple):
     """The multipliers of the equalities: the offset b that variables of sign + and of sign - see.
@@ -50,6 +53,9 @@ class DualProblem:
     total : None, float or (float, float)
         None: no equality, and b = 0. A number: the value of s'a. Two numbers: the sums of a over the
         variables of sign + and of sign -.
+    scaled : bool, default=False
+        Whether what is learnt will be divided by the margin, half the difference of the two offsets: violations then
+        count in units of it.
 
     Notes
     -----
@@ -72,6 +78,7 @@ class DualProblem:
     upper: np.ndarray
     ridge: np.ndarray
     total: float | tuple[float, float] | None
+    scaled: bool = False
 
     def __post_init__(self):
         n = len(self.index)
@@ -112,9 +119,12 @@ class DualProblem:
                 if target:
                     a[group] = self._fill(group, target)
             return a
-        a = np.clip(np.asarray(start, dtype=np.float64), 0.0, self.upper)
-        if a.shape != self.index.shape:
-            raise ValueError(f"start has shape {a.shape}, the problem has {len(self.index)} variables.")
+        start = np.asarray(start, dtype=np.float64)
+        if start.shape != self.index.shape:
+            raise ValueError(f"start has shape {start.shape}, the problem has {len(self.index)} variables.")
+        if not np.isfinite(start).all():
+            raise ValueError("start contains NaN or infinity.")
+        a = np.clip(start, 0.0, self.upper)
         for group, target in self._groups():
             a[group] = self._project(a[group], group, target)
         return a
@@ -214,6 +224,20 @@ class DualProblem:
                 found.append(next((edge for edge in (largest, smallest) if np.isfinite(edge)), 0.0))
         return Offsets(found[0], found[-1])
 
+    def unit(self, a: np.ndarray, gradient: np.ndarray, offsets: Offsets) -> float:
+        """What a violation is measured in.
+
+        1, in units of the decision function; but the margin where the machine is scaled by it, and never more than
+        the decision values spread: a kernel with small values, or data in small units, must not look solved. A spread
+        that is rounding counts for nothing.
+        """
+        if self.scaled:
+            return max(0.0, 0.5 * (offsets.minus - offsets.plus))
+        value = -self.sign * gradient
+        size = float(np.abs(value).max())
+        spread = size if self.total is None else float(np.ptp(value))
+        return min(1.0, max(spread, SPREAD_OF_ROUNDING * size))
+
     def slopes(self, a: np.ndarray, gradient: np.ndarray, offsets: Offsets) -> np.ndarray:
         """c = s f + p with f the decision values, offset included."""
         b = np.where(self.sign > 0, offsets.plus, offsets.minus)
@@ -224,13 +248,13 @@ class DualProblem:
         slope = self.slopes(a, gradient, offsets)
         if self.hard:
             return self._hard_gap(a, gradient, slope)
-        with np.errstate(invalid="ignore", divide="ignore"):
+        # The best response t to the slope; each term is (c + r t)(a - t) + r (a - t)^2 / 2, both parts never negative.
+        with np.errstate(divide="ignore", invalid="ignore"):
             t = np.where(self.ridge > 0, np.minimum(self.upper, -slope / self.ridge), self.upper)
-            t = np.where(slope < 0, t, 0.0)
-            best = np.where(t > 0, slope * t + 0.5 * self.ridge * t * t, 0.0)
-            # 0 * inf where a bound is infinite and there is no ridge
-            best = np.where((t == np.inf) & (self.ridge == 0), -np.inf, best)
-        return float(np.sum(a * slope + 0.5 * self.ridge * a * a - best))
+        t = np.where(slope < 0, t, 0.0)
+        if np.isinf(t).any():
+            return np.inf
+        return float(np.sum((slope + self.ridge * t) * (a - t) + 0.5 * self.ridge * (a - t) ** 2))
 
     def _hard_gap(self, a: np.ndarray, gradient: np.ndarray, slope: np.ndarray) -> float:
         """w and b are scaled by the t for which every constraint t s f >= -p holds."""
@@ -243,7 +267,7 @@ class DualProblem:
         return max(0.0, primal + self.objective(a, gradient))
 
     def squared_norm(self, a: np.ndarray, gradient: np.ndarray) -> float:
-        """|w|^2 = (s a)' K (s a)."""
+        """Squared norm of the weight vector, w'w = (s a)' K (s a)."""
         return max(0.0, float(a @ (gradient - self.linear - self.ridge * a)))
 
     def imbalance(self, a: np.ndarray) -> float:

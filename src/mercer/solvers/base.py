@@ -14,9 +14,11 @@ from mercer.problems import DualProblem, Offsets
 __all__ = ["History", "Progress", "Solver", "SolverResult", "combine", "warn_unless_solved"]
 
 # From best to worst; several problems are as good as the worst of them.
-STATUSES = ("solved", "indefinite", "stalled", "max_iter", "max_seconds", "stopped")
+STATUSES = ("solved", "degenerate", "indefinite", "stalled", "max_iter", "max_seconds", "stopped")
 
 REMEDIES = {
+    "degenerate": "The margin is zero: the classes overlap too much for this nu, and every direction is as good as "
+    "another. Raise nu or use a richer kernel",
     "indefinite": "The kernel matrix is not positive semi-definite: the point is stationary, but nothing bounds the "
     "optimum. Use a positive semi-definite kernel for a proof",
     "stalled": "Rounding keeps it from going on. Raise tol, lower C, or scale the data",
@@ -72,11 +74,11 @@ class SolverResult:
     gap: float
     """objective - bound."""
     violation: float
-    """Violation of the optimality conditions, at most `tol` if solved."""
+    """Violation of the optimality conditions; if solved, at most `tol` in the unit of the problem."""
     n_iter: int
     """Steps made."""
     status: str
-    """"solved", or why not: "indefinite", "stalled", "max_iter", "max_seconds", "stopped"."""
+    """"solved", or why not: "degenerate", "indefinite", "stalled", "max_iter", "max_seconds", "stopped"."""
     seconds: float
     """Wall-clock time."""
     precision: str

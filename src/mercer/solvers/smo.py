@@ -1,6 +1,7 @@
 """Sequential minimal optimisation, native."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,9 +21,13 @@ __all__ = ["SMO"]
 # the largest |phi(x)|, and declared to be none below the second one.
 SUSPECT_MARGIN = 1e-2
 NO_MARGIN = 1e-6
+NOT_SEPARABLE = (
+    f"The classes are not separable with this kernel: no margin above {NO_MARGIN:g} times the largest feature norm "
+    "exists, and the dual of the hard margin is unbounded. Choose a finite C or a richer kernel."
+)
 # Steps after which a run ends by itself: LIBSVM's rule. Nothing spins for ever.
 STEPS, STEPS_PER_VARIABLE = 10_000_000, 100
-# How often `gap_tol` may ask for a smaller violation, each time by this factor.
+# How often a smaller violation may be asked for, each time by this factor, until gap and violation are as wanted.
 TIGHTENINGS, TIGHTER = 12, 0.2
 
 
@@ -179,7 +184,7 @@ class SMO(BaseEstimator):
         unbounded_ratio: float = SUSPECT_MARGIN,
     ) -> list[tuple]:
         """The native call; per problem the tuple that `mercer._native.solve_many` describes."""
-        most = max(STEPS, STEPS_PER_VARIABLE * max(len(problem.index) for problem in problems))
+        most = max(map(self._most_steps, problems))
         report = None if callback is None else (lambda *told: callback(Progress(*told)))
         return _native.solve_many(
             problems[0].gram.native(),
@@ -189,54 +194,97 @@ class SMO(BaseEstimator):
             ],
             self.tol,
             self.pair_rule,
-            most if self.max_iter is None else int(self.max_iter),
+            most,
             np.inf if self.max_seconds is None else float(self.max_seconds),
             bool(self.shrinking),
             self.precision == "float64",
-            unbounded_ratio if any(problem.hard for problem in problems) else 0.0,
+            unbounded_ratio,
             memory_budget(self.memory),
             effective_n_threads(self.n_threads),
             "",
             report,
         )
 
+    def _most_steps(self, problem: DualProblem) -> int:
+        return max(STEPS, STEPS_PER_VARIABLE * len(problem.index)) if self.max_iter is None else int(self.max_iter)
+
     def _settle(self, problem: DualProblem, outcome: tuple, callback: Callback | None) -> SolverResult:
         """The result, after the second looks that some problems need."""
-        if outcome[6] == "unbounded":
-            outcome = self._separate(problem, outcome, callback)
         result = _result(problem, outcome)
-        solver = self
+        if result.status == "unbounded":
+            result = self._separate(problem, result, callback)
+        tol = self.tol
         for _ in range(TIGHTENINGS):
-            done = self.gap_tol is None or result.relative_gap <= self.gap_tol
-            if done or result.status != "solved":
-                break
-            solver = clone(solver).set_params(tol=TIGHTER * solver.tol)
-            (outcome,) = solver._run([problem], [result.a], callback, unbounded_ratio=0.0)
-            result = _result(problem, outcome, before=result)
-        return result
+            if result.status != "solved" or self._content(problem, result):
+                return result
+            if problem.scaled and _is_flat(problem, result):
+                return replace(result, status="degenerate")
+            tol = min(TIGHTER * tol, 0.5 * self.tol * _unit(problem, result) or TIGHTER * tol)
+            result = self._go_on(problem, result, result.a, callback, tol=tol)
+        content = result.status != "solved" or self._content(problem, result)
+        return result if content else replace(result, status="stalled")
 
-    def _separate(self, problem: DualProblem, outcome: tuple, callback: Callback | None) -> tuple:
-        """Are the classes of a hard margin apart? Then go on from the nearest points of their hulls.
+    def _content(self, problem: DualProblem, result: SolverResult) -> bool:
+        """Whether the violation, in the unit of the problem, and the gap are as small as wanted."""
+        small_violation = result.violation <= self.tol * _unit(problem, result)
+        return small_violation and (self.gap_tol is None or result.relative_gap <= self.gap_tol)
 
-        With w the difference of the nearest points of the hulls, the hard margin is |w| / 2, and its
-        multipliers are those of the hulls times 2 / |w|^2.
+    def _go_on(
+        self,
+        problem: DualProblem,
+        before: SolverResult,
+        start: np.ndarray,
+        callback: Callback | None,
+        *,
+        unbounded_ratio: float = 0.0,
+        **parameters: Any,
+    ) -> SolverResult:
+        """Another run, with what is left of the steps and the time; the result covers both runs."""
+        solver = clone(self).set_params(**parameters)
+        solver.set_params(max_iter=max(1, self._most_steps(problem) - before.n_iter))
+        if self.max_seconds is not None:
+            solver.set_params(max_seconds=max(1e-9, self.max_seconds - before.seconds))
+        (outcome,) = solver._run([problem], [start], callback, unbounded_ratio=unbounded_ratio)
+        return _result(problem, outcome, before)
+
+    def _separate(self, problem: DualProblem, before: SolverResult, callback: Callback | None) -> SolverResult:
+        """A hard margin whose multipliers run away: is there one at all?
+
+        The nearest points of the convex hulls of the classes tell. With w their difference, the margin is |w| / 2, and
+        its multipliers are those of the hulls times 2 / |w|^2: the run goes on from there. Without an offset the hulls
+        say nothing; the run goes on until the margin is found or shown to be negligible.
         """
         scale = float(problem.gram.diag()[problem.index].max())
+        if problem.total is None:
+            result = self._go_on(problem, before, before.a, callback, precision="float64", unbounded_ratio=NO_MARGIN)
+            if result.status == "unbounded":
+                raise NotSeparableError(NOT_SEPARABLE)
+            return result
         hull = hull_distance(problem)
-        looking = clone(self).set_params(precision="float64", tol=NO_MARGIN**2 * max(scale, 1e-300))
-        (found,) = looking._run([hull], [hull.feasible()], callback)
-        a, gradient = found[0], found[1]
-        squared_distance = hull.squared_norm(a, gradient)
+        tol = NO_MARGIN**2 * max(scale, np.finfo(float).tiny)
+        found = self._go_on(hull, before, hull.feasible(), callback, precision="float64", tol=tol)
+        squared_distance = hull.squared_norm(found.a, found.gradient)
         if squared_distance <= (2 * NO_MARGIN) ** 2 * scale:
-            raise NotSeparableError(
-                f"The classes are not separable with this kernel: no margin above {NO_MARGIN:g} times the largest "
-                "feature norm exists, and the dual of the hard margin is unbounded. Choose a finite C or a richer "
-                "kernel."
-            )
-        start = problem.feasible(a * 2.0 / squared_distance)
-        careful = clone(self).set_params(precision="float64")
-        (outcome,) = careful._run([problem], [start], callback, unbounded_ratio=0.0)
-        return outcome
+            raise NotSeparableError(NOT_SEPARABLE)
+        start = problem.feasible(found.a * 2.0 / squared_distance)
+        between = replace(found, history=before.history)  # the W of the hulls is another one
+        return self._bounded(self._go_on(problem, between, start, callback, precision="float64"))
+
+    @staticmethod
+    def _bounded(result: SolverResult) -> SolverResult:
+        if result.status == "unbounded":
+            raise NotSeparableError(NOT_SEPARABLE)
+        return result
+
+
+def _unit(problem: DualProblem, result: SolverResult) -> float:
+    return problem.unit(result.a, result.gradient, result.offsets)
+
+
+def _is_flat(problem: DualProblem, result: SolverResult) -> bool:
+    """Whether the reduced hulls of a nu margin touch: |w| is their distance times half the sum of the multipliers."""
+    largest = 0.5 * result.a.sum() * 2 * NO_MARGIN * np.sqrt(problem.gram.diag()[problem.index].max())
+    return problem.squared_norm(result.a, result.gradient) <= largest**2
 
 
 def _result(problem: DualProblem, outcome: tuple, before: SolverResult | None = None) -> SolverResult:

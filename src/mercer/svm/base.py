@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, _check_y, check_array, check_is_fitted, validate_data
 
 from mercer.gram import Gram, MatrixGram, make_gram
 from mercer.kernels import Linear, as_kernel
@@ -103,14 +103,17 @@ class SupportVectorMachine(BaseEstimator):
             if isinstance(y, str):
                 return validate_data(self, X, **options)
             return validate_data(self, X, y, **options, **check_y)
+        if not hasattr(X, "__len__") and not hasattr(X, "shape"):
+            raise TypeError(f"X must be a sequence of samples, got {X!r}.")
         if n_samples(X) == 0:
             raise ValueError("Found array with 0 sample(s), a machine needs at least one.")
         if getattr(X, "ndim", 1) == 2:
             self.n_features_in_ = X.shape[1]
         if isinstance(y, str):
             return X
-        if n_samples(y) != n_samples(X):
-            raise ValueError(f"X has {n_samples(X)} samples, y has {n_samples(y)}.")
+        y = _check_y(y, estimator=self, **check_y)
+        if len(y) != n_samples(X):
+            raise ValueError(f"X has {n_samples(X)} samples, y has {len(y)}.")
         return X, y
 
     def _weights(self, sample_weight: Any, X: Any) -> np.ndarray:
@@ -188,16 +191,14 @@ class SupportVectorMachine(BaseEstimator):
     def _check_new(self, X: Any) -> Any:
         """Samples to predict for, checked; of a precomputed matrix, the support columns."""
         if self._precomputed:
-            X = validate_data(self, X, dtype=np.float64, reset=False, skip_check_array=True)
-            K = np.asarray(X, dtype=np.float64)
-            if K.ndim != 2 or K.shape[1] not in (self._n_train, len(self.support_)):
+            K = check_array(X, dtype=np.float64, input_name="X")
+            if K.shape[1] not in (self._n_train, len(self.support_)):
                 raise ValueError(
-                    f"A precomputed kernel matrix for prediction must have {self._n_train} columns, the training "
-                    f"samples, or {len(self.support_)}, the support vectors; X has {np.shape(X)[-1]} features."
+                    f"X has {K.shape[1]} features, but {type(self).__name__} is expecting {self._n_train} features as "
+                    "input: a precomputed kernel matrix for prediction has a column for every training sample, or for "
+                    f"every one of the {len(self.support_)} support vectors."
                 )
-            if not np.isfinite(K).all():
-                raise ValueError("Input X contains NaN or infinity.")
-            return K if K.shape[1] == len(self.support_) != self._n_train else K[:, self.support_]
+            return K[:, self.support_] if K.shape[1] == self._n_train else K
         if not self._vectors():
             return X
         return validate_data(
@@ -259,6 +260,11 @@ def sparse_rows(rows: Sequence[np.ndarray]) -> csr_array:
 def one_or_all(values: Sequence[Any]) -> Any:
     """A number for one problem, an array for several."""
     return values[0] if len(values) == 1 else np.asarray(values)
+
+
+def in_full(X: Any) -> Any:
+    """float32 vectors in float64, anything else as it is."""
+    return X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X
 
 
 def with_margin(result: SolverResult, margin: float) -> SolverResult:

@@ -260,7 +260,7 @@ class SVC(SupportVectorClassifier):
         Solver steps.
     n_features_in_ : int
         Features seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, when X has names that are all strings.
 
     See Also
@@ -407,7 +407,7 @@ class NuSVC(SupportVectorClassifier):
         Solver steps.
     n_features_in_ : int
         Features seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, when X has names that are all strings.
 
     See Also

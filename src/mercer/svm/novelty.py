@@ -8,7 +8,7 @@ from mercer.gram import Gram
 from mercer.parameters import Number
 from mercer.problems import DualProblem, enclosing_ball, one_class
 from mercer.solvers import SolverResult
-from mercer.svm.base import SupportVectorMachine
+from mercer.svm.base import SupportVectorMachine, in_full
 from mercer.threads import limit_threads
 
 __all__ = ["SVDD", "OneClassSVM"]
@@ -82,7 +82,6 @@ class NoveltyDetector(OutlierMixin, SupportVectorMachine):
         values, intercept, decision = self._set_model(problem, result)
         coefficients = np.zeros(len(weight))
         coefficients[index] = values
-        self.norm_ = float(np.sqrt(problem.squared_norm(result.a, result.gradient)))
         self.slack_ = np.zeros(len(weight))
         self.slack_[index] = np.maximum(0.0, -decision)
         self.margin_errors_ = float(weight @ (self.slack_ > self._resolution()) / weight.sum())
@@ -197,7 +196,7 @@ class OneClassSVM(NoveltyDetector):
         Solver steps.
     n_features_in_ : int
         Features seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, when X has names that are all strings.
 
     See Also
@@ -227,8 +226,8 @@ class OneClassSVM(NoveltyDetector):
     def _set_model(self, problem, result):
         rho = -result.offsets.plus
         self.offset_ = rho - ROUNDING * abs(rho)
-        squared_norm = problem.squared_norm(result.a, result.gradient)
-        self.margin_ = self.offset_ / np.sqrt(squared_norm) if squared_norm > 0 else 0.0
+        self.norm_ = float(np.sqrt(problem.squared_norm(result.a, result.gradient)))
+        self.margin_ = self.offset_ / self.norm_ if self.norm_ > 0 else 0.0
         return result.a, -self.offset_, result.gradient - self.offset_
 
     def score_samples(self, X):
@@ -314,7 +313,7 @@ class SVDD(NoveltyDetector):
         Solver steps.
     n_features_in_ : int
         Features seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, when X has names that are all strings.
 
     See Also
@@ -347,6 +346,7 @@ class SVDD(NoveltyDetector):
         tau = float(problem.total)
         squared_centre = problem.squared_norm(result.a, result.gradient) / tau**2
         squared_radius = max(0.0, 2.0 * result.offsets.plus / tau + squared_centre) * (1.0 + ROUNDING)
+        self.norm_ = float(np.sqrt(squared_centre))
         self.radius_ = float(np.sqrt(squared_radius))
         self.offset_ = -squared_radius
         self._tau = tau
@@ -374,7 +374,7 @@ class SVDD(NoveltyDetector):
         """
         toward_centre = self._raw_decision(X)[:, 0] - self.intercept_[0]
         if diagonal is None:
-            diagonal = self._diagonal if self._precomputed else self.kernel_.diag(self._check_new(X))
+            diagonal = self._diagonal if self._precomputed else self.kernel_.diag(in_full(self._check_new(X)))
         if diagonal is None:
             raise ValueError(
                 "The diagonal of the precomputed training matrix is not constant, so k(x, x) of new samples must be "

@@ -177,7 +177,7 @@ class SVR(SupportVectorRegressor):
         Solver steps.
     n_features_in_ : int
         Features seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, when X has names that are all strings.
 
     See Also
@@ -311,7 +311,7 @@ class NuSVR(SupportVectorRegressor):
         Solver steps.
     n_features_in_ : int
         Features seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, when X has names that are all strings.
 
     See Also
@@ -373,7 +373,7 @@ class NuSVR(SupportVectorRegressor):
     def _tube(self, result):
         # Free variables see b + epsilon on the upper side and b - epsilon on the lower one.
         plus, minus = result.offsets
-        return 0.5 * (plus + minus), 0.5 * (plus - minus)
+        return 0.5 * (plus + minus), max(0.0, 0.5 * (plus - minus))
 
     @property
     def epsilon_(self):
