@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mercer import kernels, svm
+from mercer import kernels, solvers, svm
 from mercer.kernels import Kernel
+from mercer.solvers import Solver
 from mercer.svm.base import SupportVectorMachine
 
 # --- kernels ----------------------------------------------------------------------------------------------
@@ -69,6 +70,16 @@ def samples(kernel: Kernel, n: int, d: int = 3, seed: int = 0):
     return np.abs(X) if isinstance(kernel, (kernels.Chi2, kernels.Intersection)) else X
 
 
+# --- solvers ----------------------------------------------------------------------------------------------
+
+SOLVERS: dict[str, Callable[[], Solver]] = {
+    "SMO": lambda: solvers.SMO(),
+    "SMO most violating pair": lambda: solvers.SMO(pair_rule="violation"),
+    "SMO everything": lambda: solvers.SMO(shrinking=False, precision="float64", n_threads=1, memory=1),
+    "SimpleSMO": lambda: solvers.SimpleSMO(),
+}
+
+
 # --- estimators -------------------------------------------------------------------------------------------
 
 ESTIMATORS: dict[str, Callable[[], SupportVectorMachine]] = {
@@ -88,6 +99,15 @@ ESTIMATORS: dict[str, Callable[[], SupportVectorMachine]] = {
     "SVDD": lambda: svm.SVDD(nu=0.3),
     "SVDD linear": lambda: svm.SVDD(kernel="linear", nu=0.3),
 }
+
+
+def softened(estimator: SupportVectorMachine) -> SupportVectorMachine:
+    """Made for classes that overlap: a finite C in place of a hard margin, a nu that leaves a margin."""
+    if isinstance(estimator, svm.NuSVC):
+        estimator.set_params(nu=0.8)
+    elif getattr(estimator, "C", 1.0) == np.inf:
+        estimator.set_params(C=2.0)
+    return estimator
 
 
 def training_set(estimator: SupportVectorMachine, n: int = 60, d: int = 3, seed: int = 0, n_classes: int = 2):

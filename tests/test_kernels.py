@@ -102,9 +102,7 @@ def test_sigma():
 
 
 def test_errors_are_value_errors():
-    assert all(
-        issubclass(e, ValueError) for e in (DomainError, IndefiniteError, InfeasibleError, NotSeparableError)
-    )
+    assert all(issubclass(e, ValueError) for e in (DomainError, IndefiniteError, InfeasibleError, NotSeparableError))
 
 
 def test_definiteness():
@@ -408,9 +406,7 @@ def test_missing_categories_are_refused(missing):
 
 def test_categories_are_a_table():
     for bad in (["a", "b"], np.array(["a", "b"]), pd.Series(["a", "b"]), [["a"], ["b", "c"]], [], "abc"):
-        with pytest.raises(
-            DomainError, match="Hamming works on tables of categories, one row per sample, got"
-        ):
+        with pytest.raises(DomainError, match="Hamming works on tables of categories, one row per sample, got"):
             Hamming()(bad)
 
 

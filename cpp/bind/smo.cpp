@@ -223,7 +223,14 @@ nb::list solve_many(const nb::tuple& gram_source, const nb::list& problem_source
   };
   {
     nb::gil_scoped_release unlocked;
-    Team outer(outer_threads);
+    Team outer(outer_threads, [&, signals = SignalPoll()]() mutable {
+      try {
+        signals();
+      } catch (...) {
+        cancelled.store(true);
+        throw;
+      }
+    });
     outer.for_each(problems.size(), [&](std::size_t k, std::size_t worker) {
       if (cancelled.load()) return;
       // The calling thread listens to signals, the others to the calling thread.

@@ -74,7 +74,18 @@ class Team {
     ticket_.store(epoch | n_tiles, std::memory_order_release);
     ticket_.notify_all();
     take_tiles(epoch, 0);
-    while (finished_.load(std::memory_order_acquire) < n_tiles) std::this_thread::yield();
+    // Helpers are still at work: usually for microseconds, but a tile may be a whole problem.
+    const auto patience = std::chrono::steady_clock::now() + std::chrono::milliseconds(1);
+    while (finished_.load(std::memory_order_acquire) < n_tiles) {
+      if (std::chrono::steady_clock::now() < patience) {
+        std::this_thread::yield();
+        continue;
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+      guarded([&] {
+        if (poll_) poll_();
+      });
+    }
     if (failure_) {
       const std::exception_ptr failure = failure_;
       failure_ = nullptr;
@@ -87,14 +98,22 @@ class Team {
     std::uint64_t ticket = ticket_.load(std::memory_order_acquire);
     while ((ticket & ~tile_mask) == epoch && (ticket & tile_mask) > 0) {
       if (!ticket_.compare_exchange_weak(ticket, ticket - 1, std::memory_order_acq_rel)) continue;
-      try {
+      guarded([&] {
         if (!failed_.load()) (*body_)(first_ + (ticket & tile_mask) - 1, worker);
         if (worker == 0 && poll_) poll_();
-      } catch (...) {
-        if (!failed_.exchange(true)) failure_ = std::current_exception();
-      }
+      });
       finished_.fetch_add(1, std::memory_order_acq_rel);
       ticket = ticket_.load(std::memory_order_acquire);
+    }
+  }
+
+  // The first exception of a job is kept for the caller; what is left of the job is skipped.
+  template <class Action>
+  void guarded(Action action) {
+    try {
+      action();
+    } catch (...) {
+      if (!failed_.exchange(true)) failure_ = std::current_exception();
     }
   }
 

@@ -180,7 +180,8 @@ class Solver {
     std::size_t stalls = 0;
     while (true) {
       status_ = full ? rounds(full_, target) : rounds(*single_, target);
-      if (status_ == Status::unbounded && !full) {  // float32 cannot tell a flat direction from a small slope
+      // float32 cannot tell a flat direction from a small slope
+      if ((status_ == Status::unbounded || status_ == Status::indefinite) && !full) {
         full = true;
         reactivate();
         refresh();
@@ -250,7 +251,9 @@ class Solver {
       layer.upper[point] = problem_.upper[k];
       layer.ridge[point] = problem_.ridge[k];
       layer.classify(point);
+      unlimited_ = unlimited_ || problem_.upper[k] == infinity;
       hard_ = hard_ && problem_.upper[k] == infinity && problem_.ridge[k] == 0.0;
+      lowest_ -= gap_term(0.0, problem_.linear[k], problem_.upper[k], problem_.ridge[k]);
     }
   }
 
@@ -331,8 +334,8 @@ class Solver {
   }
 
   double gap() const {
+    if (hard_) return hard_gap();
     const std::vector<Extremes> groups = extremes(active_);
-    if (hard_) return hard_gap(groups);
     double sum = 0.0;
     for (std::size_t l = 0; l < layers_.size(); ++l) {
       const Layer& layer = layers_[l];
@@ -346,20 +349,34 @@ class Solver {
     return sum;
   }
 
-  // A hard margin: w and b are scaled by the t for which every constraint t s f >= -p holds.
-  double hard_gap(const std::vector<Extremes>& groups) const {
-    double scale = 0.0;
-    for (std::size_t l = 0; l < layers_.size(); ++l) {
-      const Layer& layer = layers_[l];
-      const double b = groups[group_of(l)].middle(problem_.equality);
+  // A hard margin: b is the middle between the classes [CY eq 1.14], and w and b are scaled by the t for which every
+  // constraint t s (f + b) >= -p holds.
+  double hard_gap() const {
+    double lower = -infinity, upper = infinity, scale = 0.0;
+    for_each_variable([&](const Layer& layer, std::size_t i) {
+      const double v = -layer.sign[i] * layer.linear[i] - f_[i];
+      if (layer.sign[i] > 0) {
+        lower = std::max(lower, v);
+      } else {
+        upper = std::min(upper, v);
+      }
+    });
+    const double b = problem_.equality == Equality::none ? 0.0 : 0.5 * (lower + upper);
+    for_each_variable([&](const Layer& layer, std::size_t i) {
+      if (layer.linear[i] >= 0.0) return;
+      const double margin = layer.sign[i] * (f_[i] + b);
+      scale = std::max(scale, margin > 0.0 ? -layer.linear[i] / margin : infinity);
+    });
+    return scale < infinity ? std::max(0.0, scale * scale * (objective_ - slope_) + objective_) : infinity;
+  }
+
+  template <class Use>
+  void for_each_variable(Use use) const {
+    for (const Layer& layer : layers_) {
       for (std::size_t i = 0; i < f_.size(); ++i) {
-        if (layer.linear[i] >= 0.0) continue;
-        const double margin = layer.sign[i] * (f_[i] + b);
-        if (margin <= 0.0) return infinity;
-        scale = std::max(scale, -layer.linear[i] / margin);
+        if (layer.variable[i] >= 0) use(layer, i);
       }
     }
-    return std::max(0.0, scale * scale * (objective_ - slope_) + objective_);
   }
 
   // Keep the history short: when full, every second record goes and the stride doubles.
@@ -389,6 +406,7 @@ class Solver {
     if (watch_.out_of_time()) return Status::max_seconds;
     if (watch_.asks_to_stop({n_iter_, objective_, violation, watch_.seconds()})) return Status::stopped;
     if (runs_away()) return Status::unbounded;
+    if (unlimited_ && objective_ < 1.000001 * lowest_) return Status::indefinite;
     return Status::solved;
   }
 
@@ -610,7 +628,7 @@ class Solver {
         first = block.row(i.position);
         second = block.row(j.position);
       }
-      if (!(step < infinity)) return Status::unbounded;
+      if (!(step < infinity)) return hard_ ? Status::unbounded : Status::indefinite;
     }
   }
 
@@ -642,27 +660,30 @@ class Solver {
     return best;
   }
 
-  // A curvature safe to divide by. Rounding alone can make it slightly negative, an indefinite kernel more than that.
+  // The curvature of a step: of the kernel, which rounding alone can make slightly negative and an indefinite kernel
+  // more than that, plus the ridge.
   template <class T>
-  double safe(double curvature, double scale) {
-    if (sizeof(T) == sizeof(double) && curvature < -1e-10 * scale) negative_curvature_ = true;
-    return std::max(curvature, smallest_curvature);
+  double curvature(double of_kernel, double ridge, double scale) {
+    if (sizeof(T) == sizeof(double) && of_kernel < -1e-10 * scale) negative_curvature_ = true;
+    return negative_curvature_ ? of_kernel + ridge : std::max(of_kernel, 0.0) + ridge;
   }
 
   // s_i a_i += t, s_j a_j -= t with t = (v_i - v_j) / eta, clipped to the box. [CY eqs 1.54-1.56]
+  // Infinite where nothing ends the descent.
   template <class T>
   double step_pair(Block<T>& block, const Place& i, const Place& j) {
-    const double ci = block.curvature[i.layer][i.position], cj = block.curvature[j.layer][j.position];
-    const double raw = ci + cj - 2.0 * double(block.row(i.position)[j.position]);
-    const double eta = safe<T>(raw, ci + cj), slope = i.v - j.v;
+    const double kii = double(block.row(i.position)[i.position]), kjj = double(block.row(j.position)[j.position]);
     Layer &li = block.layers[i.layer], &lj = block.layers[j.layer];
+    const double eta = curvature<T>(kii + kjj - 2.0 * double(block.row(i.position)[j.position]),
+                                    li.ridge[i.position] + lj.ridge[j.position], std::abs(kii) + std::abs(kjj));
+    const double slope = i.v - j.v;
     const double room_i = li.room(i.position, true), room_j = lj.room(j.position, false);
-    const double t = std::min({slope / eta, room_i, room_j});
-    if (raw <= smallest_curvature && std::min(room_i, room_j) == infinity) return infinity;  // descent without end
+    if (eta <= smallest_curvature && std::min(room_i, room_j) == infinity) return infinity;
+    const double t = std::min({slope / std::max(eta, smallest_curvature), room_i, room_j});
     li.move(i.position, t, t == room_i);
     lj.move(j.position, -t, t == room_j);
     slope_ += t * (li.sign[i.position] * li.linear[i.position] - lj.sign[j.position] * lj.linear[j.position]);
-    objective_ += t * (0.5 * std::max(raw, 0.0) * t - slope);
+    objective_ += t * (0.5 * eta * t - slope);
     return t;
   }
 
@@ -690,15 +711,16 @@ class Solver {
 
   template <class T>
   double step_one(Block<T>& block, const Place& i) {
-    const double raw = block.curvature[i.layer][i.position], curvature = safe<T>(raw, std::abs(raw));
     Layer& layer = block.layers[i.layer];
+    const double kii = double(block.row(i.position)[i.position]);
+    const double eta = curvature<T>(kii, layer.ridge[i.position], std::abs(kii));
     const double room = layer.room(i.position, i.v > 0.0);
-    const double length = std::min(std::abs(i.v) / curvature, room);
-    if (raw <= smallest_curvature && room == infinity) return infinity;
+    if (eta <= smallest_curvature && room == infinity) return infinity;
+    const double length = std::min(std::abs(i.v) / std::max(eta, smallest_curvature), room);
     const double t = i.v > 0.0 ? length : -length;
     layer.move(i.position, t, length == room);
     slope_ += t * layer.sign[i.position] * layer.linear[i.position];
-    objective_ += t * (0.5 * std::max(raw, 0.0) * t - i.v);
+    objective_ += t * (0.5 * eta * t - i.v);
     return t;
   }
 
@@ -716,7 +738,8 @@ class Solver {
   std::vector<std::size_t> active_, previous_;
   std::vector<char> chosen_;
   std::vector<Candidate> candidates_;
-  bool negative_curvature_ = false, hard_ = true;
+  bool negative_curvature_ = false, hard_ = true, unlimited_ = false;
+  double lowest_ = 0.0;  // weak duality at w = 0: below this, no positive semi-definite kernel can get
   double objective_ = 0.0, slope_ = 0.0, largest_diagonal_ = 0.0;  // slope_ is p'a
   std::size_t n_iter_ = 0, stride_ = 1, next_record_ = 0;
   std::vector<Record> history_;

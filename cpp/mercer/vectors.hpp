@@ -44,7 +44,7 @@ inline double beyond_zeros(Measure measure, double x, double y) {
 // Rows made ready for tiles: dense rows centred, weighted and rounded to T; sparse rows by reference.
 template <class T>
 struct RowBlock {
-  const Samples* samples = nullptr;
+  Samples samples;
   std::vector<std::size_t> ids;
   std::vector<T> values;  // dense: (size, features); padded to a multiple of tile_rows
   std::vector<T> norms;   // squared norms, where the kernel needs them
@@ -86,7 +86,7 @@ class Vectors {
 
   // Ready the vectors at `positions` (in ids) as rows.
   void gather(const std::size_t* positions, std::size_t n, RowBlock<T>& block) const {
-    block.samples = &samples_;
+    block.samples = samples_;
     block.ids.resize(n);
     for (std::size_t r = 0; r < n; ++r) block.ids[r] = ids_[positions[r]];
     const std::size_t padded = (n + tile_rows - 1) / tile_rows * tile_rows;
@@ -238,12 +238,12 @@ class Vectors {
     }
   }
 
-  // t(x, y) = t(x, 0) + t(0, y) + sum over y's entries of [t(x_f, y_f) - t(x_f, 0) - t(0, y_f)]: the bracket
+  // t(x, y) = t(x, 0) + t(0, y) + sum over y's entries of [t(x_f, y_f) - (t(x_f, 0) + t(0, y_f))]: the bracket
   // is exactly zero where x has no entry, so the sum is symmetric in x and y to the last bit. In double,
   // whatever T is.
   void sparse_tile(const RowBlock<T>& block, std::size_t first, std::size_t panel, TileScratch<T>& scratch,
                    T* tile) const {
-    const Samples& from = *block.samples;
+    const Samples& from = block.samples;
     double* x = scratch.scattered.data();
     const std::size_t n = columns_in(panel);
     for (std::size_t r = 0; r < tile_rows && first + r < block.size(); ++r) {
@@ -279,8 +279,8 @@ class Vectors {
       default:
         for (std::int64_t e = begin; e < end; ++e) {
           const double xf = x[samples_.columns[e]], y = sparse_value(e);
-          sum += beyond_zeros(spec_.measure, xf, y) - beyond_zeros(spec_.measure, xf, 0.0) -
-                 beyond_zeros(spec_.measure, 0.0, y);
+          sum += beyond_zeros(spec_.measure, xf, y) -
+                 (beyond_zeros(spec_.measure, xf, 0.0) + beyond_zeros(spec_.measure, 0.0, y));
         }
         return row_alone + alone_[column] + sum + double(samples_.features) * feature_term(spec_.measure, 0.0, 0.0);
     }

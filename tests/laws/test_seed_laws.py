@@ -283,18 +283,17 @@ def test_conditions_of_the_tube(C):
 # --- nu ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("nu", NUS)
-@pytest.mark.parametrize("gamma", RBF_WIDTHS)
-def test_nu_of_classification(nu, gamma):
+# A wide kernel and nu = 0.1 leave no margin: rho would be zero.
+@pytest.mark.parametrize(("gamma", "nu"), [(0.3, 0.3), (0.3, 0.5), (0.3, 0.9), *((3.0, nu) for nu in NUS)])
+def test_nu_of_classification(gamma, nu):
     """Margin errors <= nu m <= support vectors, where rho > 0. [CY §1.4, B §7.1.1]"""
     X, y = classes()
     machine = NuSVC(RBF(gamma=gamma), nu=nu).fit(X, y)
     assert machine.rho_ > 0
-    # Where the classes overlap too much for nu, rho is next to nothing: what counts is an error in its scale.
-    errors = machine.slack_ * machine.rho_ > machine.result_.violation
+    errors = machine.slack_ > machine.tol
     assert errors.sum() <= nu * len(X) + 1e-9
-    assert machine.margin_errors_ <= nu + 1e-9
     assert len(machine.support_) >= nu * len(X) - 1e-9
+    assert machine.margin_errors_ == pytest.approx(errors.mean())
     # In the scale of the problem the multipliers are at most 1 and add up to nu m, half of it on each side.
     a = np.abs(machine.dual_coef_[0]) * machine.rho_
     assert a.max() <= 1 + 1e-9

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import clarabel
 import numpy as np
 from scipy.sparse import csc_array, diags_array, eye_array, hstack
+from threadpoolctl import ThreadpoolController
 
 from mercer import kernels
 from mercer.gram import MatrixGram, make_gram
@@ -24,6 +25,7 @@ from mercer.problems import (
 
 # --- the optimum ------------------------------------------------------------------------------------------
 
+BLAS = ThreadpoolController()
 Row = tuple[np.ndarray, float]  # coefficients of the variables, right-hand side
 
 
@@ -46,7 +48,8 @@ def minimise(Q, p, upper, *, equal: Iterable[Row] = (), at_most: Iterable[Row] =
     With Q = LL', the conic solver is given 1/2 |z|^2 + p'a and z = L'a, which it solves to more digits.
     """
     n, equal, at_most = len(p), list(equal), list(at_most)
-    eigenvalues, vectors = np.linalg.eigh(Q)
+    with BLAS.limit(limits=1):  # many small matrices, and other tests beside this one
+        eigenvalues, vectors = np.linalg.eigh(Q)
     kept = eigenvalues > 1e-14 * max(eigenvalues[-1], 1e-300)
     L = vectors[:, kept] * np.sqrt(eigenvalues[kept])
     rank = L.shape[1]

@@ -138,10 +138,7 @@ def test_scikit_learn_chi2():
 @pytest.mark.parametrize(
     ("kernel", "theirs"),
     [
-        *[
-            (Matern(1.3, nu=nu), gp.Matern(length_scale=1.3, nu=nu))
-            for nu in (0.5, 1.5, 2.5, 3.3, 0.7, np.inf)
-        ],
+        *[(Matern(1.3, nu=nu), gp.Matern(length_scale=1.3, nu=nu)) for nu in (0.5, 1.5, 2.5, 3.3, 0.7, np.inf)],
         (
             Matern([1.0, 2.0, 0.5, 3.0, 1.5], nu=1.5),
             gp.Matern(length_scale=[1.0, 2.0, 0.5, 3.0, 1.5], nu=1.5),

@@ -20,8 +20,8 @@ __all__ = ["FunctionGram", "Gram", "MatrixGram", "VectorGram", "make_gram"]
 # Up to the first size a Cholesky factor decides whether a matrix is definite, up to the second some steps of Lanczos'
 # method; above that a kernel that does not promise to be definite is taken not to be.
 CHOLESKY_SIZE = 3000
-LANCZOS_SIZE, LANCZOS_STEPS = 20_000, 16
-# An eigenvalue below minus so many units in the last place of the largest diagonal entry, times n, is not rounding.
+LANCZOS_SIZE, LANCZOS_STEPS = 20_000, 40
+# An eigenvalue below minus so many times what rounding can do to it is not rounding.
 ROUNDING = 64
 # Entries of a large matrix that are compared with their mirror images.
 SYMMETRY_SAMPLE = 100_000
@@ -74,8 +74,13 @@ class Gram(ABC):
         """
         if self._promise:
             return True
-        scale = max(np.abs(self.diag()).max(initial=0.0), np.finfo(float).tiny)
-        tolerance = ROUNDING * np.finfo(self.dtype).eps * self.n * scale
+        diagonal = self.diag()
+        scale = max(np.abs(diagonal).max(initial=0.0), np.finfo(float).tiny)
+        # The factorisation errs by n units in the last place of float64, the entries by one of their own.
+        units = self.n * np.finfo(np.float64).eps + np.sqrt(self.n) * np.finfo(self.dtype).eps
+        tolerance = ROUNDING * units * scale
+        if diagonal.min(initial=0.0) < -tolerance:
+            return False
         if self.n <= CHOLESKY_SIZE:
             matrix = self.rows(np.arange(self.n))
             try:
@@ -83,12 +88,14 @@ class Gram(ABC):
             except np.linalg.LinAlgError:
                 return False
             return True
-        return self.n <= LANCZOS_SIZE and self._lowest_ritz_value() >= -tolerance
+        if self.n > LANCZOS_SIZE:
+            return False
+        starts = np.random.default_rng(0).standard_normal(self.n), np.eye(1, self.n, int(np.argmin(diagonal)))[0]
+        return all(self._lowest_ritz_value(start) >= -tolerance for start in starts)
 
-    def _lowest_ritz_value(self) -> float:
+    def _lowest_ritz_value(self, start: np.ndarray) -> float:
         """The smallest eigenvalue of K on a Krylov space: never below the smallest of K."""
-        q = np.random.default_rng(0).standard_normal(self.n)
-        basis, images = [q / np.linalg.norm(q)], []
+        basis, images = [start / np.linalg.norm(start)], []
         for _ in range(LANCZOS_STEPS):
             q = self.dot(basis[-1])
             images.append(q)

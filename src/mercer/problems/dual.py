@@ -1,6 +1,7 @@
 """The one quadratic programme behind every support vector machine, and what proves its optimum."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -10,8 +11,9 @@ from mercer.gram import Gram
 
 __all__ = ["DualProblem", "Offsets"]
 
-# Decision values that differ by less than this fraction of their size are equal.
-SPREAD_OF_ROUNDING = 1e-10
+# How many samples show how far apart all of them are, and from which fraction of their size on it is to be believed.
+SPREAD_SAMPLE = 256
+SPREAD_OF_ROUNDING = 1e-13
 
 
 class Offsets(NamedTuple):
@@ -22,6 +24,13 @@ class Offsets(NamedTuple):
 
     plus: float
     minus: float
+
+
+class Spread(NamedTuple):
+    """Samples in feature space: their mean square, and their variance about the mean."""
+
+    square: float
+    variance: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,14 +91,22 @@ class DualProblem:
 
     def __post_init__(self):
         n = len(self.index)
+        if np.asarray(self.index).dtype.kind not in "iu":
+            raise ValueError("index must be numbers of samples.")
         for name in ("index", "sign", "linear", "upper", "ridge"):
             dtype = np.int64 if name == "index" else np.float64
             values = np.ascontiguousarray(getattr(self, name), dtype=dtype)
             if values.shape != (n,):
                 raise ValueError(f"{name} has shape {values.shape}, for {n} variables it must be {(n,)}.")
             object.__setattr__(self, name, values)
-        if not (self.upper > 0).all() or not (self.ridge >= 0).all():
-            raise ValueError("upper must be > 0 and ridge >= 0.")
+        if n and not 0 <= self.index.min() <= self.index.max() < self.gram.n:
+            raise ValueError(f"index must be from 0 to {self.gram.n - 1}, the samples of the Gram matrix.")
+        if not (np.abs(self.sign) == 1).all():
+            raise ValueError("sign must be +1 or -1.")
+        if not np.isfinite(self.linear).all():
+            raise ValueError("linear must be finite.")
+        if not (self.upper > 0).all() or not (self.ridge >= 0).all() or np.isinf(self.ridge).any():
+            raise ValueError("upper must be > 0 and ridge >= 0, and ridge finite.")
 
     @property
     def equality(self) -> str:
@@ -106,7 +123,7 @@ class DualProblem:
     # --- points -------------------------------------------------------------------------------------------
 
     def feasible(self, start: np.ndarray | None = None) -> np.ndarray:
-        """A point that satisfies the constraints: `start`, repaired, or a sparse one of our own.
+        """A point that satisfies the constraints: the one nearest to `start`, or a sparse one of our own.
 
         Raises
         ------
@@ -124,9 +141,11 @@ class DualProblem:
             raise ValueError(f"start has shape {start.shape}, the problem has {len(self.index)} variables.")
         if not np.isfinite(start).all():
             raise ValueError("start contains NaN or infinity.")
-        a = np.clip(start, 0.0, self.upper)
+        if self.total is None:
+            return np.clip(start, 0.0, self.upper)
+        a = start.copy()
         for group, target in self._groups():
-            a[group] = self._project(a[group], group, target)
+            a[group] = self._project(start[group], group, target)
         return a
 
     def _groups(self) -> list[tuple[np.ndarray, float]]:
@@ -156,9 +175,8 @@ class DualProblem:
         def excess(shift: float) -> float:
             return float(sign @ np.clip(a - shift * sign, 0.0, upper)) - target
 
-        error = excess(0.0)
-        if abs(error) <= 1e-12 * max(abs(target), float(a.sum())):
-            return a
+        if abs(excess(0.0)) <= 1e-12 * max(abs(target), float(np.abs(a).sum())):
+            return np.clip(a, 0.0, upper)
         low, high = -1.0, 1.0
         while excess(low) < 0 or excess(high) > 0:  # excess falls as the shift grows
             low, high = 2 * low, 2 * high
@@ -207,36 +225,54 @@ class DualProblem:
         """The offset b of the decision function.
 
         Variables strictly between their bounds know it, b = -s_i G_i; their average is taken [CY eqs 1.27,
-        1.50; B eqs 7.37, 7.69]. Where there is none, or for a hard margin [CY eq 1.14], it is the middle of
-        the interval that the optimality conditions leave.
+        1.50; B eqs 7.37, 7.69]. Where there is none, it is the middle of the interval that the optimality conditions
+        leave; for a hard margin the middle between the classes [CY eq 1.14].
         """
         if self.total is None:
             return Offsets(0.0, 0.0)
         found = []
+        if self.hard and self.equality == "total":
+            value = -self.sign * gradient
+            edges = np.max(value[self.sign > 0], initial=-np.inf), np.min(value[self.sign < 0], initial=np.inf)
+            b = 0.5 * sum(edges) if np.isfinite(edges).all() else 0.0
+            return Offsets(float(b), float(b))
         for group, _ in self._groups():
             free = group[(a[group] > 0) & (a[group] < self.upper[group])]
             largest, smallest = self._extremes(group, a, gradient)
-            if len(free) and not self.hard:
+            if len(free):
                 found.append(float(np.mean(-(self.sign * gradient)[free])))
             elif np.isfinite(largest) and np.isfinite(smallest):
                 found.append(0.5 * (largest + smallest))
             else:  # the conditions bound b on one side at most
                 found.append(next((edge for edge in (largest, smallest) if np.isfinite(edge)), 0.0))
-        return Offsets(found[0], found[-1])
+        plus, minus = found[0], found[-1]
+        # Neither a margin nor a tube has a negative width, also before the optimum.
+        if (plus > minus) if self.scaled else (plus < minus and self.linear.any()):
+            plus = minus = 0.5 * (plus + minus)
+        return Offsets(plus, minus)
 
-    def unit(self, a: np.ndarray, gradient: np.ndarray, offsets: Offsets) -> float:
+    def unit(self, a: np.ndarray, offsets: Offsets) -> float:
         """What a violation is measured in.
 
         1, in units of the decision function; but the margin where the machine is scaled by it, and never more than
-        the decision values spread: a kernel with small values, or data in small units, must not look solved. A spread
-        that is rounding counts for nothing.
+        the wanted decision values spread, or those that the kernel can make of the variables: a kernel with small
+        values, or data in small units, must not look solved.
         """
         if self.scaled:
             return max(0.0, 0.5 * (offsets.minus - offsets.plus))
-        value = -self.sign * gradient
-        size = float(np.abs(value).max())
-        spread = size if self.total is None else float(np.ptp(value))
-        return min(1.0, max(spread, SPREAD_OF_ROUNDING * size))
+        wanted = np.abs(self.linear).max() if self.total is None else np.ptp(self.sign * self.linear)
+        if wanted >= 1.0:
+            return 1.0
+        return min(1.0, float(wanted + a.sum() * self.spread.variance))
+
+    @cached_property
+    def spread(self) -> Spread:
+        """How far the samples are from the origin of feature space and from each other, by a sample of them."""
+        sample = self.index[:: max(1, len(self.index) // SPREAD_SAMPLE)]
+        K = self.gram.rows(sample)[:, sample]
+        square = float(np.diag(K).mean())
+        # Differences of nearly equal kernel values are rounding, not spread.
+        return Spread(square, max(square - float(K.mean()), SPREAD_OF_ROUNDING * abs(square)))
 
     def slopes(self, a: np.ndarray, gradient: np.ndarray, offsets: Offsets) -> np.ndarray:
         """c = s f + p with f the decision values, offset included."""

@@ -1,6 +1,6 @@
 """Solvers: a problem in, a result out that proves how good it is."""
 
-from mercer.solvers.base import History, Progress, Solver, SolverResult, combine, warn_unless_solved
+from mercer.solvers.base import History, Progress, Solver, SolverResult, certify, combine, warn_unless_solved
 from mercer.solvers.simple import SimpleSMO
 from mercer.solvers.smo import SMO
 
@@ -11,6 +11,7 @@ __all__ = [
     "SimpleSMO",
     "Solver",
     "SolverResult",
+    "certify",
     "combine",
     "warn_unless_solved",
 ]

@@ -11,14 +11,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer.problems import DualProblem, Offsets
 
-__all__ = ["History", "Progress", "Solver", "SolverResult", "combine", "warn_unless_solved"]
+__all__ = ["History", "Progress", "Solver", "SolverResult", "certify", "combine", "warn_unless_solved"]
 
 # From best to worst; several problems are as good as the worst of them.
 STATUSES = ("solved", "degenerate", "indefinite", "stalled", "max_iter", "max_seconds", "stopped")
 
 REMEDIES = {
-    "degenerate": "The margin is zero: the classes overlap too much for this nu, and every direction is as good as "
-    "another. Raise nu or use a richer kernel",
+    "degenerate": "The margin is zero: the classes overlap too much for this nu, or one class surrounds the origin, so "
+    "that every direction is as good as another. Raise nu or use a richer kernel",
     "indefinite": "The kernel matrix is not positive semi-definite: the point is stationary, but nothing bounds the "
     "optimum. Use a positive semi-definite kernel for a proof",
     "stalled": "Rounding keeps it from going on. Raise tol, lower C, or scale the data",
@@ -161,6 +161,47 @@ class Solver(Protocol):
         """The solutions of problems over one Gram matrix."""
 
 
+def certify(
+    problem: DualProblem,
+    a: np.ndarray,
+    gradient: np.ndarray,
+    *,
+    status: str,
+    n_iter: int,
+    seconds: float,
+    kernel_evaluations: int,
+    history: History,
+    precision: str = "float64",
+) -> SolverResult:
+    """The result for a feasible point and its gradient in float64: offsets, objective, bound, gap and violation.
+
+    The last entry of the history becomes that of the certificate. On an indefinite Gram matrix nothing is bounded, and
+    "solved" becomes "indefinite".
+    """
+    offsets = problem.offsets(a, gradient)
+    objective, gap = problem.objective(a, gradient), problem.gap(a, gradient, offsets)
+    if status == "indefinite" or not problem.gram.definite:
+        gap, status = np.inf, "indefinite" if status == "solved" else status
+    violation = problem.violation(a, gradient)
+    history.objective[-1:], history.gap[-1:], history.violation[-1:] = -objective, gap, violation
+    return SolverResult(
+        objective=objective,
+        bound=objective - gap,
+        gap=gap,
+        violation=violation,
+        n_iter=n_iter,
+        status=status,
+        seconds=seconds,
+        precision=precision,
+        kernel_evaluations=kernel_evaluations,
+        imbalance=problem.imbalance(a),
+        history=history,
+        a=a,
+        gradient=gradient,
+        offsets=offsets,
+    )
+
+
 def combine(results: Sequence[SolverResult]) -> SolverResult:
     """One result for several independent problems: sums of objectives, the worst of the rest."""
     if len(results) == 1:
@@ -195,5 +236,5 @@ def warn_unless_solved(result: SolverResult, owner: str) -> None:
         f"{owner} did not reach a proved optimum (status {result.status}): violation {result.violation:.3g}, "
         f"duality gap {result.gap:.3g} after {result.n_iter} iterations. {REMEDIES[result.status]}.",
         ConvergenceWarning,
-        stacklevel=4,
+        stacklevel=5,
     )

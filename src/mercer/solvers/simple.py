@@ -10,12 +10,12 @@ from sklearn.base import BaseEstimator
 from mercer.errors import NotSeparableError
 from mercer.parameters import Number, check_parameters
 from mercer.problems import DualProblem
-from mercer.solvers.base import Callback, History, Progress, SolverResult
+from mercer.solvers.base import Callback, History, Progress, SolverResult, certify
 
 __all__ = ["SimpleSMO"]
 
-# The multipliers of a hard margin grow without end when there is none; beyond this it is taken as a fact.
-LARGEST_MULTIPLIER_SUM = 1e9
+# A hard margin below this fraction of the largest feature norm is taken not to exist: its multipliers grow without end.
+NO_MARGIN = 1e-4
 
 
 class SimpleSMO(BaseEstimator):
@@ -79,53 +79,42 @@ class SimpleSMO(BaseEstimator):
         a = problem.feasible(start)
         G = Q @ a + problem.linear
         status, n_iter, samples = "max_iter", 0, []
-        while n_iter < self.max_iter:
+        while True:
             violation = problem.violation(a, G)
             if n_iter % 10 == 0:
                 samples.append((n_iter, -problem.objective(a, G), violation))
             if violation <= self.tol:
                 status = "solved"
                 break
+            if n_iter == self.max_iter:
+                break
             told = Progress(n_iter, problem.objective(a, G), violation, time.perf_counter() - began)
             if callback is not None and callback(told):
                 status = "stopped"
                 break
             moved = self._single(problem, Q, G, a) if problem.total is None else self._pair(problem, Q, G, a)
-            if not np.isfinite(a).all() or (problem.hard and a.sum() > LARGEST_MULTIPLIER_SUM):
+            for k, change in moved.items():
+                G += Q[:, k] * change
+            # |w| / sum(a) bounds a hard margin from above.
+            if problem.hard and problem.squared_norm(a, G) <= (NO_MARGIN * a.sum()) ** 2 * np.diag(K).max():
                 raise NotSeparableError(
                     "The classes are not separable with this kernel: the dual of the hard margin is unbounded. "
                     "Choose a finite C or a richer kernel."
                 )
-            for k, change in moved.items():
-                G += Q[:, k] * change
             n_iter += 1
         G = Q @ a + problem.linear
-        offsets = problem.offsets(a, G)
-        gap = problem.gap(a, G, offsets)
-        if not problem.gram.definite:
-            gap, status = np.inf, "indefinite" if status == "solved" else status
         samples.append((n_iter, -problem.objective(a, G), problem.violation(a, G)))
         iteration, objective, violations = np.array(samples).T
-        return SolverResult(
-            objective=problem.objective(a, G),
-            bound=problem.objective(a, G) - gap,
-            gap=gap,
-            violation=problem.violation(a, G),
-            n_iter=n_iter,
+        history = History(iteration.astype(np.int64), objective, np.full(len(samples), np.nan), violations)
+        return certify(
+            problem,
+            a,
+            G,
             status=status,
+            n_iter=n_iter,
             seconds=time.perf_counter() - began,
-            precision="float64",
             kernel_evaluations=K.size,
-            imbalance=problem.imbalance(a),
-            history=History(
-                iteration.astype(np.int64),
-                objective,
-                np.append(np.full(len(samples) - 1, np.nan), gap),
-                violations,
-            ),
-            a=a,
-            gradient=G,
-            offsets=offsets,
+            history=history,
         )
 
     @staticmethod

@@ -12,7 +12,7 @@ from mercer.errors import NotSeparableError
 from mercer.gram import memory_budget
 from mercer.parameters import Choice, Number, check_parameters
 from mercer.problems import DualProblem, hull_distance
-from mercer.solvers.base import Callback, History, Progress, SolverResult
+from mercer.solvers.base import Callback, History, Progress, SolverResult, certify
 from mercer.threads import effective_n_threads
 
 __all__ = ["SMO"]
@@ -21,6 +21,11 @@ __all__ = ["SMO"]
 # the largest |phi(x)|, and declared to be none below the second one.
 SUSPECT_MARGIN = 1e-2
 NO_MARGIN = 1e-6
+# A nu margin, or the distance of a class from the origin, is taken to be zero below this fraction of the size of the
+# data in feature space.
+FLAT = 1e-4
+# Steps after which a margin that has not settled is taken to be zero.
+EXTRA_STEPS = 500_000
 NOT_SEPARABLE = (
     f"The classes are not separable with this kernel: no margin above {NO_MARGIN:g} times the largest feature norm "
     "exists, and the dual of the hard margin is unbounded. Choose a finite C or a richer kernel."
@@ -213,16 +218,27 @@ class SMO(BaseEstimator):
         result = _result(problem, outcome)
         if result.status == "unbounded":
             result = self._separate(problem, result, callback)
-        tol = self.tol
+        tol, enough = self.tol, result.n_iter + EXTRA_STEPS + STEPS_PER_VARIABLE * len(problem.index)
         for _ in range(TIGHTENINGS):
-            if result.status != "solved" or self._content(problem, result):
+            if result.status != "solved":
                 return result
-            if problem.scaled and _is_flat(problem, result):
+            if _is_flat(problem, result):
                 return replace(result, status="degenerate")
-            tol = min(TIGHTER * tol, 0.5 * self.tol * _unit(problem, result) or TIGHTER * tol)
-            result = self._go_on(problem, result, result.a, callback, tol=tol)
-        content = result.status != "solved" or self._content(problem, result)
-        return result if content else replace(result, status="stalled")
+            if self._content(problem, result):
+                return result
+            if problem.scaled and result.n_iter >= enough:
+                break
+            tol *= TIGHTER
+            if not problem.scaled:  # the unit is known; a margin is found only as the solver settles
+                tol = min(tol, 0.5 * self.tol * _unit(problem, result))
+            limits = {"max_iter": enough} if problem.scaled and self.max_iter is None else {}
+            result = self._go_on(problem, result, result.a, callback, tol=tol, **limits)
+            if limits and result.status == "max_iter":
+                break
+        if result.status == "solved" and self._content(problem, result):
+            return result
+        # A margin that keeps shrinking while the solver settles is none.
+        return replace(result, status="degenerate" if problem.scaled else "stalled")
 
     def _content(self, problem: DualProblem, result: SolverResult) -> bool:
         """Whether the violation, in the unit of the problem, and the gap are as small as wanted."""
@@ -241,7 +257,7 @@ class SMO(BaseEstimator):
     ) -> SolverResult:
         """Another run, with what is left of the steps and the time; the result covers both runs."""
         solver = clone(self).set_params(**parameters)
-        solver.set_params(max_iter=max(1, self._most_steps(problem) - before.n_iter))
+        solver.set_params(max_iter=max(1, solver._most_steps(problem) - before.n_iter))
         if self.max_seconds is not None:
             solver.set_params(max_seconds=max(1e-9, self.max_seconds - before.seconds))
         (outcome,) = solver._run([problem], [start], callback, unbounded_ratio=unbounded_ratio)
@@ -278,25 +294,29 @@ class SMO(BaseEstimator):
 
 
 def _unit(problem: DualProblem, result: SolverResult) -> float:
-    return problem.unit(result.a, result.gradient, result.offsets)
+    return problem.unit(result.a, result.offsets)
 
 
 def _is_flat(problem: DualProblem, result: SolverResult) -> bool:
-    """Whether the reduced hulls of a nu margin touch: |w| is their distance times half the sum of the multipliers."""
-    largest = 0.5 * result.a.sum() * 2 * NO_MARGIN * np.sqrt(problem.gram.diag()[problem.index].max())
-    return problem.squared_norm(result.a, result.gradient) <= largest**2
+    """Whether w is nothing but what the solver has not yet removed.
+
+    Problems without a linear term look for the shortest w: the distance of two reduced hulls (nu margin) or of one
+    from the origin (one class), times the sum of the multipliers of a hull. It is compared with the size of the data
+    in feature space, seen from their centre or from the origin.
+    """
+    if problem.linear.any():
+        return False
+    squared_size, mass = problem.spread.square, float(result.a.sum())
+    if problem.equality == "per_sign":
+        squared_size, mass = problem.spread.variance, 0.5 * mass
+    return problem.squared_norm(result.a, result.gradient) <= (FLAT * mass) ** 2 * squared_size
 
 
 def _result(problem: DualProblem, outcome: tuple, before: SolverResult | None = None) -> SolverResult:
-    """The certificate for what the native solver returned."""
-    a, gradient, objective, violation, n_iter, evaluations, status, full, seconds, samples = outcome
-    offsets = problem.offsets(a, gradient)
-    gap = problem.gap(a, gradient, offsets)
-    if status == "indefinite" or not problem.gram.definite:
-        gap, status = np.inf, "indefinite" if status == "solved" else status
-    columns: Any = samples.T.copy()
-    history = History(columns[0].astype(np.int64), -columns[1], columns[2], columns[3])
-    history.gap[-1:] = gap
+    """The certificate for what the native solver returned, after what was done before."""
+    a, gradient, _, _, n_iter, evaluations, status, full, seconds, samples = outcome
+    iteration, objective, gap, violation = samples.T.copy()
+    history = History(iteration.astype(np.int64), -objective, gap, violation)
     if before is not None:
         n_iter, evaluations = n_iter + before.n_iter, evaluations + before.kernel_evaluations
         seconds += before.seconds
@@ -306,19 +326,14 @@ def _result(problem: DualProblem, outcome: tuple, before: SolverResult | None = 
             np.concatenate([before.history.gap, history.gap]),
             np.concatenate([before.history.violation, history.violation]),
         )
-    return SolverResult(
-        objective=objective,
-        bound=objective - gap,
-        gap=gap,
-        violation=violation,
-        n_iter=n_iter,
+    return certify(
+        problem,
+        a,
+        gradient,
         status=status,
+        n_iter=n_iter,
         seconds=seconds,
-        precision="float64" if full else "float32",
         kernel_evaluations=evaluations,
-        imbalance=problem.imbalance(a),
         history=history,
-        a=a,
-        gradient=gradient,
-        offsets=offsets,
+        precision="float64" if full else "float32",
     )

@@ -1,6 +1,7 @@
 """What all support vector machines share: samples in, a Gram matrix and problems to the solver, a model out."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -9,7 +10,7 @@ from scipy.sparse import csr_array, issparse, vstack
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, _check_y, check_array, check_is_fitted, validate_data
 
-from mercer.gram import Gram, MatrixGram, make_gram
+from mercer.gram import Gram, MatrixGram, make_gram, memory_budget
 from mercer.kernels import Linear, as_kernel
 from mercer.kernels.samples import n_samples, take
 from mercer.parameters import Choice, Number, check_parameters
@@ -37,6 +38,12 @@ class SupportVectorMachine(BaseEstimator):
         "warm_start": Choice(True, False),
     }
 
+    kernel: Any
+    kernel_: Any
+    dual_coef_: Any
+    support_: np.ndarray
+    result_: SolverResult
+
     # --- parameters ---------------------------------------------------------------------------------------
 
     def set_params(self, **params):
@@ -60,12 +67,24 @@ class SupportVectorMachine(BaseEstimator):
         tags.input_tags.sparse = not self._precomputed
         return tags
 
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """A fit that fails, or is interrupted, leaves the machine as it was."""
+        before = vars(self).copy()
+        try:
+            yield
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
     # --- samples in ---------------------------------------------------------------------------------------
 
     def _check_all(self) -> None:
         """Everything that can be refused before any kernel value is computed."""
         check_parameters(self)
         effective_n_threads(self.n_threads)
+        memory_budget(self.memory)
         if self.callback is not None and not callable(self.callback):
             raise TypeError(f"callback must be callable or None, got {self.callback!r}.")
         self._solver()
@@ -94,6 +113,8 @@ class SupportVectorMachine(BaseEstimator):
     def _take_samples(self, X: Any, y: Any = "no_validation", **check_y: Any) -> Any:
         """Check training samples (and labels) and note the number and names of features."""
         if self._vectors():
+            if isinstance(X, np.ndarray) and not X.dtype.isnative:  # else float32 of another byte order becomes float64
+                X = X.astype(X.dtype.newbyteorder("="))
             options = {
                 "dtype": [np.float64, np.float32],
                 "accept_sparse": "csr",
@@ -111,6 +132,8 @@ class SupportVectorMachine(BaseEstimator):
             self.n_features_in_ = X.shape[1]
         if isinstance(y, str):
             return X
+        if y is None:
+            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
         y = _check_y(y, estimator=self, **check_y)
         if len(y) != n_samples(X):
             raise ValueError(f"X has {n_samples(X)} samples, y has {len(y)}.")

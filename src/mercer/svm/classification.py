@@ -45,6 +45,11 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         -------
         self
         """
+        with self._all_or_nothing():
+            self._fit(X, y, sample_weight)
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         self._check_all()
         X, y = self._take_samples(X, y)
         weight = self._weights(sample_weight, X)
@@ -78,7 +83,6 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         self.margin_errors_ = one_or_all(shares)
         self._keep_model(X, coefficients, offsets, results)
         self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_))
-        return self
 
     def _encode(self, y: Any, weight: np.ndarray) -> np.ndarray:
         """Class numbers, -1 for samples of no weight; finds the classes."""

@@ -1,5 +1,7 @@
 """Novelty detection."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
@@ -71,6 +73,11 @@ class NoveltyDetector(OutlierMixin, SupportVectorMachine):
         -------
         self
         """
+        with self._all_or_nothing():
+            self._fit(X, sample_weight)
+        return self
+
+    def _fit(self, X: Any, sample_weight: Any) -> None:
         self._check_all()
         X = self._take_samples(X)
         weight = self._weights(sample_weight, X)
@@ -87,7 +94,6 @@ class NoveltyDetector(OutlierMixin, SupportVectorMachine):
         self.margin_errors_ = float(weight @ (self.slack_ > self._resolution()) / weight.sum())
         self._keep_model(X, [coefficients], [intercept], [result])
         self.n_support_ = np.array([len(self.support_)])
-        return self
 
     def _resolution(self) -> float:
         """What `tol` allows a decision value to be off."""

@@ -1,6 +1,6 @@
 """Support vector regression."""
 
-from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from mercer.gram import Gram
 from mercer.parameters import Choice, Number
 from mercer.problems import DualProblem, epsilon_tube, nu_tube
-from mercer.solvers import SolverResult
+from mercer.solvers import SolverResult, certify
 from mercer.svm.base import SupportVectorMachine, one_or_all
 from mercer.threads import limit_threads
 
@@ -42,6 +42,11 @@ class SupportVectorRegressor(MultiOutputMixin, RegressorMixin, SupportVectorMach
         -------
         self
         """
+        with self._all_or_nothing():
+            self._fit(X, y, sample_weight)
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         self._check_all()
         X, y = self._take_samples(X, y, multi_output=True, y_numeric=True)
         y = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
@@ -73,7 +78,6 @@ class SupportVectorRegressor(MultiOutputMixin, RegressorMixin, SupportVectorMach
         self.margin_errors_ = one_or_all(shares)
         self._keep_model(X, coefficients, offsets, results)
         self.n_support_ = np.array([len(self.support_)])
-        return self
 
     def predict(self, X):
         """Values.
@@ -102,13 +106,16 @@ def _cancelled(problem: DualProblem, result: SolverResult) -> SolverResult:
     common = np.minimum(result.a[:n], result.a[n:])
     if not common.any():
         return result
-    a = result.a - np.tile(common, 2)
-    objective = problem.objective(a, result.gradient)
-    offsets = problem.offsets(a, result.gradient)
-    gap = problem.gap(a, result.gradient, offsets) if np.isfinite(result.gap) else np.inf
-    violation = problem.violation(a, result.gradient)
-    return replace(
-        result, a=a, objective=objective, bound=objective - gap, gap=gap, violation=violation, offsets=offsets
+    return certify(
+        problem,
+        result.a - np.tile(common, 2),
+        result.gradient,
+        status=result.status,
+        n_iter=result.n_iter,
+        seconds=result.seconds,
+        kernel_evaluations=result.kernel_evaluations,
+        history=result.history,
+        precision=result.precision,
     )
 
 

@@ -1,0 +1,1040 @@
+// Tests of the native core: every SIMD level against scalar loops, threads, caches, and the solver on problems
+// whose answers are known. A plain program, built and run under sanitizers by `make sanitize`.
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <random>
+#include <set>
+#include <source_location>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "mercer/cache.hpp"
+#include "mercer/kernels.hpp"
+#include "mercer/level.hpp"
+#include "mercer/matrix.hpp"
+#include "mercer/parallel.hpp"
+#include "mercer/products.hpp"
+#include "mercer/rows.hpp"
+#include "mercer/smo.hpp"
+#include "mercer/stop.hpp"
+#include "mercer/vectors.hpp"
+
+namespace {
+
+using namespace mercer;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+int passed = 0, failed = 0;
+
+void check(bool ok, std::string_view what = "", std::source_location where = std::source_location::current()) {
+  if (ok) {
+    ++passed;
+    return;
+  }
+  ++failed;
+  std::printf("line %u: %s failed: %.*s\n", static_cast<unsigned>(where.line()), where.function_name(),
+              static_cast<int>(what.size()), what.data());
+}
+
+bool close(double x, double y, double tolerance) {
+  return x == y || std::abs(x - y) <= tolerance * std::max({1.0, std::abs(x), std::abs(y)});
+}
+
+template <class Error, class Action>
+bool throws(Action action) {
+  try {
+    action();
+  } catch (const Error&) {
+    return true;
+  }
+  return false;
+}
+
+// --- samples and a scalar kernel -------------------------------------------------------------------------------
+
+constexpr Measure measures[] = {Measure::dot, Measure::l2, Measure::l1, Measure::min, Measure::chi2, Measure::match};
+constexpr Transform transforms[] = {Transform::identity, Transform::exp,      Transform::exp_sqrt, Transform::power,
+                                    Transform::tanh,     Transform::matern32, Transform::matern52, Transform::rational,
+                                    Transform::cosine,   Transform::tanimoto};
+
+// Rows of a table, dense and as CSR. Values are multiples of 1/8 (exact in float), a third of them zero, so that
+// matches and empty rows occur.
+template <class T>
+struct Table {
+  std::size_t rows, features;
+  std::vector<T> dense, values;
+  std::vector<std::int32_t> columns;
+  std::vector<std::int64_t> starts{0};
+
+  Table(std::size_t n, std::size_t d, unsigned seed, bool signs = false) : rows(n), features(d), dense(n * d) {
+    std::mt19937 random(seed);
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t f = 0; f < d; ++f) {
+        const int eighths = static_cast<int>(random() % 24) - 7;
+        T value = i % 7 == 3 || eighths < 0 ? T(0) : T(eighths) / T(8);
+        if (signs && random() % 2 == 1) value = -value;
+        dense[i * d + f] = value;
+        if (value != T(0)) {
+          values.push_back(value);
+          columns.push_back(static_cast<std::int32_t>(f));
+        }
+      }
+      starts.push_back(static_cast<std::int64_t>(values.size()));
+    }
+  }
+
+  Samples view(bool sparse) const {
+    Samples samples;
+    samples.values = sparse ? values.data() : dense.data();
+    samples.columns = sparse ? columns.data() : nullptr;
+    samples.starts = sparse ? starts.data() : nullptr;
+    samples.rows = rows;
+    samples.features = features;
+    samples.precision = sizeof(T) == sizeof(double) ? Precision::full : Precision::single;
+    samples.sparse = sparse;
+    return samples;
+  }
+
+  double at(std::size_t i, std::size_t f, const KernelSpec& spec) const {
+    double x = dense[i * features + f];
+    if (spec.centre) x -= spec.centre[f];
+    if (spec.weights) x *= spec.weights[f];
+    return x;
+  }
+};
+
+// The kernel by its definition.
+template <class T>
+double scalar_kernel(const KernelSpec& spec, const Table<T>& x, std::size_t i, const Table<T>& y, std::size_t j) {
+  double t = 0.0, nx = 0.0, ny = 0.0;
+  for (std::size_t f = 0; f < x.features; ++f) {
+    const double a = x.at(i, f, spec), b = y.at(j, f, spec);
+    nx += a * a;
+    ny += b * b;
+    switch (spec.measure) {
+      case Measure::dot:
+        t += a * b;
+        break;
+      case Measure::l2:
+        t += (a - b) * (a - b);
+        break;
+      case Measure::l1:
+        t += std::abs(a - b);
+        break;
+      case Measure::min:
+        t += std::min(a, b);
+        break;
+      case Measure::chi2:
+        t += a + b > 0 ? (a - b) * (a - b) / (a + b) : 0.0;
+        break;
+      case Measure::match:
+        t += a == b ? 1.0 : 0.0;
+        break;
+    }
+  }
+  const double u = spec.p0 * std::sqrt(std::max(t, 0.0));
+  switch (spec.transform) {
+    case Transform::identity:
+      return spec.p0 * t;
+    case Transform::exp:
+      return std::exp(-spec.p0 * t);
+    case Transform::exp_sqrt:
+      return std::exp(-u);
+    case Transform::power:
+      return std::pow(spec.p0 * t + spec.p1, spec.p2);
+    case Transform::tanh:
+      return std::tanh(spec.p0 * t + spec.p1);
+    case Transform::matern32:
+      return (1 + u) * std::exp(-u);
+    case Transform::matern52:
+      return (1 + u + u * u / 3) * std::exp(-u);
+    case Transform::rational:
+      return std::pow(1 + spec.p0 * t, -spec.p1);
+    case Transform::cosine:
+      return nx > 0 && ny > 0 ? t / std::sqrt(nx * ny) : 0.0;
+    case Transform::tanimoto:
+      return nx + ny - t > 0 ? t / (nx + ny - t) : 1.0;
+  }
+  return 0.0;
+}
+
+KernelSpec kernel(Measure measure, Transform transform) {
+  KernelSpec spec;
+  spec.measure = measure;
+  spec.transform = transform;
+  spec.p0 = 0.3;
+  spec.p1 = 0.7;
+  spec.p2 = 3.0;
+  return spec;
+}
+
+KernelSpec gaussian(double gamma) {
+  KernelSpec spec;
+  spec.measure = Measure::l2;
+  spec.transform = Transform::exp;
+  spec.p0 = gamma;
+  return spec;
+}
+
+template <class T>
+std::vector<T> matrix_of(const KernelSpec& spec, const Level& level, const Samples& x, const Samples& y,
+                         std::size_t n_threads = 1) {
+  std::vector<T> out(x.rows * y.rows);
+  Team team(n_threads);
+  kernel_matrix<T>(spec, level, x, y, team, out.data());
+  return out;
+}
+
+// --- kernels ---------------------------------------------------------------------------------------------------
+
+template <class T>
+void test_kernel_values(const Level& level) {
+  const double tolerance = sizeof(T) == sizeof(double) ? 1e-13 : 2e-5;
+  for (const Measure measure : measures) {
+    for (const Transform transform : transforms) {
+      const KernelSpec spec = kernel(measure, transform);
+      const bool signs = measure == Measure::dot && transform != Transform::rational && !spec.needs_norms();
+      const Table<T> x(9, 11, 1, signs), y(70, 11, 2, signs);
+      for (const bool sparse : {false, true}) {
+        const std::vector<T> K = matrix_of<T>(spec, level, x.view(sparse), y.view(sparse));
+        bool good = true;
+        for (std::size_t i = 0; i < x.rows; ++i) {
+          for (std::size_t j = 0; j < y.rows; ++j) {
+            good = good && close(K[i * y.rows + j], scalar_kernel(spec, x, i, y, j), tolerance);
+          }
+        }
+        check(good, std::string(level.name) + (sparse ? " sparse " : " dense ") +
+                        std::to_string(static_cast<int>(measure)) + " " + std::to_string(static_cast<int>(transform)));
+        const Vectors<T> vectors(spec, level, x.view(sparse), all_positions(x.rows), false);
+        const std::vector<T> diagonal = vectors.diagonal();
+        bool agrees = true;
+        // The measures of a vector with itself are known for the pairs that kernels are made of.
+        const bool used = spec.transform == Transform::cosine || spec.transform == Transform::tanimoto
+                              ? measure == Measure::dot
+                              : true;
+        for (std::size_t i = 0; i < x.rows && used; ++i) {
+          agrees = agrees && close(diagonal[i], scalar_kernel(spec, x, i, x, i), tolerance);
+        }
+        check(agrees, "diagonal of " + std::to_string(static_cast<int>(measure)) + " " +
+                          std::to_string(static_cast<int>(transform)));
+      }
+    }
+  }
+}
+
+template <class T>
+void test_shapes(const Level& level) {
+  const double tolerance = sizeof(T) == sizeof(double) ? 1e-13 : 2e-5;
+  const KernelSpec spec = gaussian(0.4);
+  for (const std::size_t n : {0, 1, 3, 4, 5, 63, 64, 65}) {
+    for (const std::size_t m : {0, 1, 31, 32, 33, 130}) {
+      for (const std::size_t d : {1, 2, 33}) {
+        const Table<T> x(n, d, 3), y(m, d, 4);
+        for (const bool sparse : {false, true}) {
+          const std::vector<T> K = matrix_of<T>(spec, level, x.view(sparse), y.view(sparse), 2);
+          bool good = true;
+          for (std::size_t i = 0; i < n; ++i) {
+            for (std::size_t j = 0; j < m; ++j)
+              good = good && close(K[i * m + j], scalar_kernel(spec, x, i, y, j), tolerance);
+          }
+          check(good, std::to_string(n) + " x " + std::to_string(m) + " x " + std::to_string(d));
+        }
+      }
+    }
+  }
+}
+
+// k(x, y) depends on the two vectors alone, whatever the tile, the thread or the side.
+template <class T>
+void test_locality(const Level& level) {
+  const Table<T> x(70, 9, 5), y(40, 9, 6);
+  for (const Measure measure : measures) {
+    const KernelSpec spec = kernel(measure, Transform::exp);
+    for (const bool sparse : {false, true}) {
+      const std::vector<T> K = matrix_of<T>(spec, level, x.view(sparse), y.view(sparse));
+      check(K == matrix_of<T>(spec, level, x.view(sparse), y.view(sparse), 3), "threads");
+      const std::vector<T> back = matrix_of<T>(spec, level, y.view(sparse), x.view(sparse));
+      bool symmetric = true;
+      for (std::size_t i = 0; i < x.rows; ++i) {
+        for (std::size_t j = 0; j < y.rows; ++j) symmetric = symmetric && K[i * y.rows + j] == back[j * x.rows + i];
+      }
+      check(symmetric,
+            std::string(sparse ? "symmetry, sparse " : "symmetry, dense ") + std::to_string(static_cast<int>(measure)));
+      const Vectors<T> rows(spec, level, x.view(sparse), {13}, false);
+      const Vectors<T> columns(spec, level, y.view(sparse), {38, 7}, true);
+      RowBlock<T> block;
+      const std::size_t first = 0;
+      rows.gather(&first, 1, block);
+      TileScratch<T> scratch;
+      std::vector<T> tile(tile_rows * Vectors<T>::width);
+      columns.open_panel(0, scratch);
+      columns.tile(block, 0, 0, scratch, tile.data());
+      check(tile[0] == K[13 * y.rows + 38] && tile[1] == K[13 * y.rows + 7], "another tile");
+    }
+  }
+}
+
+template <class T>
+void test_weights_and_centre(const Level& level) {
+  const double tolerance = sizeof(T) == sizeof(double) ? 1e-13 : 2e-5;
+  const Table<T> x(6, 10, 7), y(40, 10, 8);
+  std::vector<double> weights, centre;
+  for (int f = 0; f < 10; ++f) {
+    weights.push_back(0.25 * f);
+    centre.push_back(0.5 - 0.125 * f);
+  }
+  for (const Measure measure : {Measure::dot, Measure::l2, Measure::l1, Measure::min}) {
+    for (const bool centred : {false, true}) {
+      if (centred && measure != Measure::l2 && measure != Measure::l1) continue;
+      KernelSpec spec = kernel(measure, Transform::identity);
+      spec.weights = weights.data();
+      if (centred) spec.centre = centre.data();
+      for (const bool sparse : {false, true}) {
+        if (sparse && centred) continue;
+        const std::vector<T> K = matrix_of<T>(spec, level, x.view(sparse), y.view(sparse));
+        bool good = true;
+        for (std::size_t i = 0; i < x.rows; ++i) {
+          for (std::size_t j = 0; j < y.rows; ++j)
+            good = good && close(K[i * y.rows + j], scalar_kernel(spec, x, i, y, j), tolerance);
+        }
+        check(good);
+      }
+    }
+  }
+}
+
+template <class T>
+void test_products(const Level& level) {
+  const Table<T> y(37, 5, 9);
+  for (const std::size_t n : {0, 1, 3, 8, 40, 700}) {
+    const Table<T> x(n, 5, 10);
+    for (const std::size_t k : {1, 3}) {
+      std::vector<double> v(y.rows * k);
+      for (std::size_t i = 0; i < v.size(); ++i) v[i] = i % 5 == 0 ? 0.0 : std::sin(double(i));
+      for (const bool sparse : {false, true}) {
+        const KernelSpec spec = gaussian(0.3);
+        std::vector<double> product(n * k, -1.0), again(n * k, -2.0);
+        Team one(1), three(3);
+        kernel_dot<T>(spec, level, x.view(sparse), y.view(sparse), v.data(), k, one, product.data());
+        kernel_dot<T>(spec, level, x.view(sparse), y.view(sparse), v.data(), k, three, again.data());
+        check(product == again, "threads");
+        bool good = true;
+        for (std::size_t i = 0; i < n; ++i) {
+          for (std::size_t c = 0; c < k; ++c) {
+            double sum = 0.0;
+            for (std::size_t j = 0; j < y.rows; ++j) sum += scalar_kernel(spec, x, i, y, j) * v[j * k + c];
+            good = good && close(product[i * k + c], sum, sizeof(T) == sizeof(double) ? 1e-12 : 1e-4);
+          }
+        }
+        check(good, std::to_string(n) + " rows, " + std::to_string(k) + " columns");
+      }
+    }
+  }
+  const Table<T> nothing(0, 5, 11), some(9, 5, 12);
+  std::vector<double> product(9, -1.0);
+  Team team(1);
+  kernel_dot<T>(gaussian(1.0), level, some.view(false), nothing.view(false), nullptr, 1, team, product.data());
+  check(std::all_of(product.begin(), product.end(), [](double p) { return p == 0.0; }), "no columns");
+}
+
+// exp of the level against the library's, over the whole range.
+template <class T>
+void test_exponential(const Level& level) {
+  KernelSpec spec = kernel(Measure::dot, Transform::exp);
+  spec.p0 = 1.0;
+  const double largest = sizeof(T) == sizeof(double) ? 700.0 : 85.0;
+  bool good = true;
+  T values[panel_width<T>], before[panel_width<T>];
+  for (int round = 0; round < 500; ++round) {
+    for (std::size_t c = 0; c < panel_width<T>; ++c) {
+      before[c] = T(largest * (double(round * panel_width<T> + c) / (500.0 * panel_width<T>)));
+      values[c] = before[c];
+    }
+    level.loops<T>().transform(spec, T(0), nullptr, values);
+    for (std::size_t c = 0; c < panel_width<T>; ++c) {
+      const double exact = std::exp(-double(before[c]));
+      good = good && std::abs(double(values[c]) - exact) <= 4.0 * double(std::numeric_limits<T>::epsilon()) * exact;
+    }
+  }
+  check(good, "accuracy");
+  std::fill_n(values, panel_width<T>, T(0));
+  values[1] = T(1e4);
+  values[2] = std::numeric_limits<T>::infinity();
+  values[3] = std::numeric_limits<T>::max();
+  values[4] = std::numeric_limits<T>::denorm_min();
+  level.loops<T>().transform(spec, T(0), nullptr, values);
+  check(values[0] == T(1) && values[4] == T(1), "exactly one at zero");
+  check(values[1] == T(0) && values[2] == T(0) && values[3] == T(0), "zero far away");
+}
+
+// --- the loops of the solver -----------------------------------------------------------------------------------
+
+template <class T>
+void test_solver_loops(const Level& level) {
+  std::mt19937 random(13);
+  std::uniform_real_distribution<double> uniform(-1.0, 1.0);
+  for (const std::size_t n : {1, 2, 3, 7, 8, 9, 16, 31, 64, 100}) {
+    std::vector<T> first(n), second(n);
+    std::vector<double> up(n), low(n), f(n), curvature(n), sum(n, 0.5);
+    for (std::size_t c = 0; c < n; ++c) {
+      first[c] = T(uniform(random));
+      second[c] = T(uniform(random));
+      f[c] = uniform(random);
+      curvature[c] = 2.0 + uniform(random);
+      up[c] = c % 3 == 0 ? -infinity : uniform(random);
+      low[c] = c % 4 == 1 ? infinity : uniform(random);
+    }
+    std::vector<double> expected = f;
+    for (std::size_t c = 0; c < n; ++c) expected[c] += 0.75 * (double(first[c]) - double(second[c]));
+    Candidate largest, smallest;
+    level.loops<T>().update_and_extremes(0.75, first.data(), second.data(), up.data(), low.data(), n, f.data(),
+                                         &largest, &smallest);
+    Candidate most{-infinity, SIZE_MAX}, least{infinity, SIZE_MAX};
+    bool moved = true;
+    for (std::size_t c = 0; c < n; ++c) {
+      moved = moved && close(f[c], expected[c], 1e-15);
+      if (up[c] - f[c] > most.value) most = {up[c] - f[c], c};
+      if (low[c] - f[c] < least.value) least = {low[c] - f[c], c};
+    }
+    check(moved, "step");
+    check(largest.position == most.position && largest.value == most.value, "largest");
+    check(smallest.position == least.position && smallest.value == least.value, "smallest");
+
+    const double v = 0.5;
+    Candidate partner{0.0, SIZE_MAX};
+    for (std::size_t c = 0; c < n; ++c) {
+      const double difference = v - (low[c] - f[c]), eta = 1.5 + curvature[c] - 2.0 * double(first[c]);
+      if (difference > 0.0 && difference * difference / eta > partner.value * (1 + 1e-12))
+        partner = {difference * difference / eta, c};
+    }
+    const Candidate found =
+        level.loops<T>().best_partner(v, 1.5, first.data(), curvature.data(), low.data(), f.data(), n);
+    check(found.position == partner.position && close(found.value, partner.value, 1e-12), "partner");
+
+    level.loops<T>().accumulate(-2.0, first.data(), n, sum.data());
+    bool added = true;
+    for (std::size_t c = 0; c < n; ++c) added = added && close(sum[c], 0.5 - 2.0 * double(first[c]), 1e-15);
+    check(added, "accumulate");
+  }
+  // Ties go to the first position, so that all levels take the same steps.
+  std::vector<T> zeros(40, T(0));
+  std::vector<double> same(40, 1.0), f(40, 0.0), none(40, -infinity), never(40, infinity);
+  Candidate largest, smallest;
+  const auto extremes = level.loops<T>().update_and_extremes;
+  extremes(0.0, zeros.data(), zeros.data(), same.data(), same.data(), 40, f.data(), &largest, &smallest);
+  check(largest.position == 0 && smallest.position == 0, "ties");
+  extremes(0.0, zeros.data(), zeros.data(), none.data(), never.data(), 40, f.data(), &largest, &smallest);
+  check(largest.value == -infinity && smallest.value == infinity, "nobody");
+  extremes(0.0, zeros.data(), zeros.data(), none.data(), never.data(), 0, f.data(), &largest, &smallest);
+  check(largest.value == -infinity && smallest.value == infinity, "nothing");
+}
+
+void test_levels() {
+  const auto levels = supported_levels();
+  check(!levels.empty() && levels.front()->name == "baseline");
+  check(&find_level("") == levels.back());
+  for (const Level* level : levels) check(&find_level(level->name) == level);
+  check(throws<std::invalid_argument>([] { find_level("avx1024"); }));
+}
+
+// --- threads ---------------------------------------------------------------------------------------------------
+
+void test_team() {
+  for (const std::size_t n_threads : {0, 1, 2, 3, 8}) {
+    Team team(n_threads);
+    check(team.size() == std::max<std::size_t>(1, n_threads));
+    bool good = true;
+    for (std::size_t job = 0; job < 300; ++job) {
+      const std::size_t n = job % 41;
+      std::vector<std::atomic<int>> visits(n);
+      std::atomic<bool> in_range{true};
+      team.for_each(n, [&](std::size_t tile, std::size_t worker) {
+        if (tile >= n || worker >= team.size()) in_range = false;
+        visits[tile].fetch_add(1);
+      });
+      good = good && in_range;
+      for (const auto& count : visits) good = good && count == 1;
+    }
+    check(good, "every tile once");
+  }
+}
+
+void test_team_writes_are_seen() {
+  Team team(4);
+  std::vector<double> values(1000);
+  double total = 0.0;
+  for (int job = 0; job < 200; ++job) {
+    team.for_each(values.size(), [&](std::size_t tile, std::size_t) { values[tile] = double(tile) + job; });
+    for (std::size_t i = 0; i < values.size(); ++i) total += values[i] - double(i) - job;
+  }
+  check(total == 0.0);
+}
+
+void test_team_sleeps_and_wakes() {
+  Team team(3);
+  std::atomic<int> count{0};
+  for (int job = 0; job < 20; ++job) {
+    team.for_each(5, [&](std::size_t, std::size_t) { ++count; });
+    std::this_thread::sleep_for(std::chrono::microseconds(100));  // longer than helpers spin
+  }
+  check(count == 100);
+}
+
+void test_team_exceptions() {
+  for (const std::size_t n_threads : {1, 2, 4}) {
+    Team team(n_threads);
+    for (int job = 0; job < 50; ++job) {
+      check(throws<std::runtime_error>([&] {
+        team.for_each(20, [&](std::size_t tile, std::size_t) {
+          if (tile % 7 == 3) throw std::runtime_error("tile");
+        });
+      }));
+      std::atomic<int> count{0};
+      team.for_each(20, [&](std::size_t, std::size_t) { ++count; });
+      check(count == 20, "usable afterwards");
+    }
+  }
+}
+
+void test_team_polls() {
+  for (const std::size_t n_threads : {1, 3}) {
+    const std::thread::id here = std::this_thread::get_id();
+    std::atomic<bool> elsewhere{false};
+    int calls = 0;
+    {
+      Team team(n_threads, [&] {
+        ++calls;
+        if (std::this_thread::get_id() != here) elsewhere = true;
+      });
+      for (int job = 0; job < 50; ++job) team.for_each(10, [](std::size_t, std::size_t) {});
+    }
+    check(calls > 0 && !elsewhere, "on the calling thread only");
+    bool armed = true;
+    Team team(n_threads, [&] {
+      if (armed) throw std::runtime_error("signal");
+    });
+    check(throws<std::runtime_error>([&] { team.for_each(1000, [](std::size_t, std::size_t) {}); }), "ends the job");
+    armed = false;
+    std::atomic<int> count{0};
+    team.for_each(1000, [&](std::size_t, std::size_t) { ++count; });
+    check(count == 1000, "usable afterwards");
+  }
+  // Also while the caller waits for a helper that is at a long tile.
+  std::atomic<bool> interrupted{false}, started{false};
+  Team team(2, [&] {
+    if (started && !interrupted) {
+      interrupted = true;
+      throw std::runtime_error("signal");
+    }
+  });
+  check(throws<std::runtime_error>([&] {
+    team.for_each(2, [&](std::size_t, std::size_t worker) {
+      if (worker == 0) {
+        while (!started) std::this_thread::yield();
+      } else {
+        started = true;
+        while (!interrupted) std::this_thread::yield();
+      }
+    });
+  }));
+}
+
+void test_teams_within_teams() {
+  Team outer(2);
+  std::atomic<int> count{0};
+  outer.for_each(6, [&](std::size_t, std::size_t) {
+    Team inner(2);
+    inner.for_each(10, [&](std::size_t, std::size_t) { ++count; });
+  });
+  check(count == 60);
+}
+
+// --- caches and rows -------------------------------------------------------------------------------------------
+
+void test_row_cache() {
+  RowCache<float> cache(5, 3, 2 * 3 * sizeof(float));
+  check(cache.capacity() == 2);
+  check(cache.find(0) == nullptr);
+  float* row = cache.insert(0);
+  row[0] = 10.0f;
+  cache.insert(1)[0] = 11.0f;
+  check(cache.find(0) != nullptr && cache.find(0)[0] == 10.0f);
+  cache.insert(2)[0] = 12.0f;  // row 1 is the oldest
+  check(cache.find(1) == nullptr && cache.find(0)[0] == 10.0f && cache.find(2)[0] == 12.0f);
+  cache.insert(3);  // row 0 was used before row 2
+  check(cache.find(0) == nullptr && cache.find(2) != nullptr && cache.find(3) != nullptr);
+  cache.insert(0)[2] = 1.0f;
+  check(cache.find(2) == nullptr && cache.find(0)[2] == 1.0f);
+  check(RowCache<double>(0, 0, 1000).capacity() == 0);
+  check(RowCache<double>(10, 100, 799).capacity() == 0);
+  check(RowCache<float>(1, 1 << 20, std::size_t{6} << 30).capacity() == 1536, "sizes above 4 GB");
+}
+
+// The three sources of rows give the same sums, whatever is stored and whatever is left out.
+template <class T>
+void test_rows(const Level& level) {
+  constexpr std::size_t n = 90;
+  const Table<T> x(n, 6, 14);
+  const KernelSpec spec = gaussian(0.7);
+  for (const bool sparse : {false, true}) {
+    const std::vector<T> K = matrix_of<T>(spec, level, x.view(sparse), x.view(sparse));
+    std::vector<std::size_t> points;
+    for (std::size_t i = 0; i < n; i += 2) points.push_back(i);
+    for (const std::size_t n_threads : {1, 2}) {
+      Team team(n_threads);
+      VectorRows<T> vectors(spec, level, x.view(sparse), points, true, team);
+      VectorRows<T> unpacked(spec, level, x.view(sparse), points, false, team);
+      MatrixRows<T, T> matrix(level, K.data(), n, points, team);
+      auto maker = std::make_shared<VectorRows<T>>(spec, level, x.view(sparse), points, true, team);
+      const auto fill = [maker](const std::size_t* which, std::size_t m, T* const* out) { maker->rows(which, m, out); };
+      CachedRows<T> large(level, points.size(), 1 << 20, 8, fill, team);
+      CachedRows<T> small(level, points.size(), 1, 3, fill, team);
+      std::vector<Rows<T>*> sources{&vectors, &unpacked, &matrix, &large, &small};
+      const std::vector<std::size_t> which{4, 0, 44, 17, 18, 19, 20, 3};
+      const std::vector<double> coefficients{1.0, -2.0, 0.5, 0.25, -1.0, 3.0, 1e-3, 7.0};
+      for (int round = 0; round < 3; ++round) {
+        const std::size_t columns = sources[0]->n_active();
+        std::vector<double> expected(columns, 1.0);
+        std::vector<T> square(which.size() * which.size());
+        sources[0]->add(which.data(), coefficients.data(), which.size(), expected.data());
+        sources[0]->square(which.data(), which.size(), square.data());
+        check(square[1] == K[8 * n + 0] && square[2 * which.size() + 7] == K[88 * n + 6], "square");
+        for (Rows<T>* rows : sources) {
+          std::vector<double> sum(columns, 1.0);
+          std::vector<T> other(square.size());
+          rows->add(which.data(), coefficients.data(), which.size(), sum.data());
+          rows->square(which.data(), which.size(), other.data());
+          check(sum == expected, "sum, to the last bit");
+          check(other == square, "square, to the last bit");
+          rows->restrict_to(round == 0 ? std::vector<std::size_t>{1, 5, 6, 40} : all_positions(points.size()));
+        }
+      }
+      check(large.evaluations() == which.size() * points.size(), "a large cache computes every row once");
+      check(small.evaluations() > large.evaluations(), "a small one does not");
+      std::vector<double> nothing;
+      vectors.add(nullptr, nullptr, 0, nothing.data());
+    }
+  }
+}
+
+void test_rows_that_fail() {
+  Team team(2);
+  CachedRows<double> rows(
+      find_level(""), 4, 1000, 2,
+      [](const std::size_t*, std::size_t, double* const*) { throw std::runtime_error("rows"); }, team);
+  const std::size_t which[] = {2, 3};
+  const double coefficients[] = {1.0, 1.0};
+  double sum[4] = {};
+  check(throws<std::runtime_error>([&] { rows.add(which, coefficients, 2, sum); }));
+  check(rows.evaluations() == 0);
+}
+
+// --- the solver ------------------------------------------------------------------------------------------------
+
+struct Problem {
+  std::vector<std::int64_t> point;
+  std::vector<double> sign, linear, upper, ridge, start, matrix;
+  std::size_t n_points = 0;
+  Equality equality = Equality::total;
+
+  DualView view() const {
+    return {point.size(), n_points,     point.data(), sign.data(), linear.data(),
+            upper.data(), ridge.data(), start.data(), equality};
+  }
+  std::vector<double> gradient(const std::vector<double>& a) const {
+    std::vector<double> g(a.size());
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      g[i] = linear[i] + ridge[i] * a[i];
+      for (std::size_t j = 0; j < a.size(); ++j) {
+        if (a[j] != 0.0) g[i] += sign[i] * sign[j] * matrix[point[i] * n_points + point[j]] * a[j];
+      }
+    }
+    return g;
+  }
+  double objective(const std::vector<double>& a) const {
+    const std::vector<double> g = gradient(a);
+    double sum = 0.0;
+    for (std::size_t i = 0; i < a.size(); ++i) sum += 0.5 * a[i] * (g[i] + linear[i]);
+    return sum;
+  }
+  // [CY eq 1.61], by its definition.
+  double violation(const std::vector<double>& a) const {
+    const std::vector<double> g = gradient(a);
+    double worst = 0.0;
+    for (const double side : {1.0, -1.0}) {
+      double largest = -infinity, smallest = infinity;
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        if (equality == Equality::per_sign && sign[i] != side) continue;
+        const bool below = a[i] < upper[i], above = a[i] > 0.0;
+        if (sign[i] > 0 ? below : above) largest = std::max(largest, -sign[i] * g[i]);
+        if (sign[i] > 0 ? above : below) smallest = std::min(smallest, -sign[i] * g[i]);
+      }
+      if (equality == Equality::none) {
+        worst = std::max({worst, largest, -smallest});
+      } else if (largest > -infinity && smallest < infinity) {
+        worst = std::max(worst, largest - smallest);
+      }
+    }
+    return worst;
+  }
+};
+
+SmoResult solve(const Problem& problem, const SmoOptions& options, const Level& level, std::size_t n_threads = 1,
+                bool with_single = true, Watch watch = Watch(infinity, {}, {})) {
+  Team team(n_threads);
+  const auto points = all_positions(problem.n_points);
+  MatrixRows<float, double> single(level, problem.matrix.data(), problem.n_points, points, team);
+  MatrixRows<double, double> full(level, problem.matrix.data(), problem.n_points, points, team);
+  const DualView view = problem.view();
+  return smo::Solver(view, options, level, with_single ? &single : nullptr, full, watch).solve();
+}
+
+// Two points at -1 and 1 with the linear kernel: a = 1/2 each, w = 1.
+Problem two_points(double upper) {
+  Problem problem;
+  problem.n_points = 2;
+  problem.point = {0, 1};
+  problem.sign = {-1.0, 1.0};
+  problem.linear = {-1.0, -1.0};
+  problem.upper = {upper, upper};
+  problem.ridge = problem.start = {0.0, 0.0};
+  problem.matrix = {1.0, -1.0, -1.0, 1.0};
+  return problem;
+}
+
+void test_two_points(const Level& level) {
+  for (const bool with_single : {false, true}) {
+    SmoResult result = solve(two_points(10.0), {}, level, 1, with_single);
+    check(result.status == Status::solved && result.a == std::vector<double>({0.5, 0.5}), "free");
+    check(close(result.objective, -0.5, 1e-15) && result.violation == 0.0);
+    result = solve(two_points(infinity), {}, level, 1, with_single);
+    check(result.status == Status::solved && result.a == std::vector<double>({0.5, 0.5}), "hard");
+    result = solve(two_points(0.25), {}, level, 1, with_single);
+    check(result.status == Status::solved && result.a == std::vector<double>({0.25, 0.25}), "at the bound");
+
+    Problem problem = two_points(infinity);  // squared errors: (K_ii + r) a = 1 with the offset free
+    problem.ridge = {0.5, 0.5};
+    result = solve(problem, {}, level, 1, with_single);
+    check(close(result.a[0], 1.0 / 2.5, 1e-12) && close(result.a[1], 1.0 / 2.5, 1e-12), "ridge");
+
+    problem = two_points(10.0);  // no offset: each on its own, a_0 + a_1 = 1
+    problem.equality = Equality::none;
+    result = solve(problem, {}, level, 1, with_single);
+    check(result.status == Status::solved && close(result.a[0] + result.a[1], 1.0, 1e-12), "no equality");
+
+    problem = two_points(1.0);  // nu: both sums are 0.5
+    problem.equality = Equality::per_sign;
+    problem.linear = {0.0, 0.0};
+    problem.start = {0.5, 0.5};
+    result = solve(problem, {}, level, 1, with_single);
+    check(result.status == Status::solved && result.a == std::vector<double>({0.5, 0.5}), "per sign");
+    check(close(result.objective, 0.5, 1e-15));
+  }
+}
+
+void test_one_and_no_point(const Level& level) {
+  Problem problem;
+  SmoResult result = solve(problem, {}, level);
+  check(result.status == Status::solved && result.a.empty() && result.objective == 0.0, "none");
+  problem.n_points = 1;
+  problem.point = {0};
+  problem.sign = {1.0};
+  problem.linear = {-1.0};
+  problem.upper = {3.0};
+  problem.ridge = {0.0};
+  problem.start = {0.0};
+  problem.matrix = {0.5};
+  result = solve(problem, {}, level);
+  check(result.status == Status::solved && result.a[0] == 0.0, "one, with s'a = 0");
+  problem.equality = Equality::none;
+  result = solve(problem, {}, level);
+  check(result.status == Status::solved && close(result.a[0], 2.0, 1e-12), "one, alone");
+  problem.matrix = {0.0};
+  result = solve(problem, {}, level);
+  check(result.status == Status::solved && result.a[0] == 3.0, "one, without curvature");
+}
+
+// A random problem with the kernel exp(-|x - y|) on a line; `twice` gives every point two variables (regression).
+Problem random_problem(std::size_t n, Equality equality, bool twice, bool ridge, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> normal;
+  std::vector<double> x(n);
+  for (double& value : x) value = 3.0 * normal(random);
+  Problem problem;
+  problem.n_points = n;
+  problem.equality = equality;
+  problem.matrix.resize(n * n);
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < n; ++j) problem.matrix[i * n + j] = std::exp(-std::abs(x[i] - x[j]));
+  }
+  for (std::size_t k = 0; k < (twice ? 2 * n : n); ++k) {
+    const std::size_t i = k % n;
+    problem.point.push_back(static_cast<std::int64_t>(i));
+    const double label = x[i] + normal(random) > 0.0 ? 1.0 : -1.0;
+    problem.sign.push_back(twice ? (k < n ? 1.0 : -1.0) : label);
+    const double target = std::sin(x[i]) + 0.1 * label;
+    problem.linear.push_back(twice ? (k < n ? 0.1 - target : 0.1 + target)
+                                   : (equality == Equality::per_sign ? 0.0 : -1.0));
+    problem.ridge.push_back(ridge ? 0.3 : 0.0);
+    problem.upper.push_back(ridge ? infinity : 0.5 + 0.5 * double(i % 3));
+    problem.start.push_back(0.0);
+  }
+  if (equality == Equality::per_sign) {  // both sums are n / 10
+    for (const double side : {1.0, -1.0}) {
+      double left = double(n) / 10.0;
+      for (std::size_t k = 0; k < problem.sign.size(); ++k) {
+        if (problem.sign[k] != side) continue;
+        problem.start[k] = std::min(left, problem.upper[k]);
+        left -= problem.start[k];
+      }
+    }
+  }
+  return problem;
+}
+
+void check_solution(const Problem& problem, const SmoResult& result, double tol, std::string_view what) {
+  bool feasible = true;
+  double total = 0.0, wanted = 0.0, plus = 0.0, wanted_plus = 0.0;
+  for (std::size_t k = 0; k < result.a.size(); ++k) {
+    feasible = feasible && result.a[k] >= 0.0 && result.a[k] <= problem.upper[k];
+    total += problem.sign[k] * result.a[k];
+    wanted += problem.sign[k] * problem.start[k];
+    if (problem.sign[k] > 0) {
+      plus += result.a[k];
+      wanted_plus += problem.start[k];
+    }
+  }
+  check(feasible, what);
+  if (problem.equality != Equality::none) check(close(total, wanted, 1e-9), what);
+  if (problem.equality == Equality::per_sign) check(close(plus, wanted_plus, 1e-9), what);
+  check(result.status == Status::solved, what);
+  const double violation = problem.violation(result.a);
+  check(violation <= tol * (1 + 1e-9), what);
+  check(close(violation, result.violation, 1e-9), what);
+  check(close(problem.objective(result.a), result.objective, 1e-9), what);
+  check(!result.history.empty() && result.history.back().n_iter == result.n_iter, what);
+  // No random feasible direction goes down by more than the violation allows.
+  check(result.objective <= problem.objective(problem.start) + 1e-12, what);
+}
+
+void test_random_problems(const Level& level) {
+  unsigned seed = 20;
+  for (const Equality equality : {Equality::none, Equality::total, Equality::per_sign}) {
+    for (const bool twice : {false, true}) {
+      for (const bool ridge : {false, true}) {
+        if (ridge && equality == Equality::per_sign) continue;
+        for (const PairRule rule : {PairRule::gain, PairRule::violation}) {
+          for (const std::size_t n : {5, 60, 600}) {
+            const Problem problem = random_problem(n, equality, twice, ridge, ++seed);
+            SmoOptions options;
+            options.rule = rule;
+            const SmoResult result = solve(problem, options, level);
+            check_solution(problem, result, options.tol, std::string(level.name) + " " + std::to_string(n));
+            options.full_precision = true;
+            const SmoResult full = solve(problem, options, level, 2);
+            check_solution(problem, full, options.tol, "full precision");
+            check(close(result.objective, full.objective, 1e-3), "both precisions");
+          }
+        }
+      }
+    }
+  }
+}
+
+// More points than the whole problem may have in one block: shrinking, several rounds, float32 rows.
+void test_blocks(const Level& level) {
+  for (const Equality equality : {Equality::none, Equality::total, Equality::per_sign}) {
+    for (const bool twice : {false, true}) {
+      const Problem problem = random_problem(2300, equality, twice, false, 99);
+      SmoOptions options;
+      options.block = 256;
+      const SmoResult result = solve(problem, options, level);
+      check_solution(problem, result, options.tol, "blocks");
+      const SmoResult threaded = solve(problem, options, level, 3);
+      check(result.a == threaded.a && result.gradient == threaded.gradient && result.n_iter == threaded.n_iter,
+            "any number of threads, to the last bit");
+      options.shrinking = false;
+      const SmoResult everything = solve(problem, options, level);
+      check_solution(problem, everything, options.tol, "without shrinking");
+      check(close(result.objective, everything.objective, 1e-3));
+    }
+  }
+}
+
+// Vectors in place of a matrix: the solver on rows that are made when they are used.
+void test_vectors_in_the_solver(const Level& level) {
+  constexpr std::size_t n = 2200;
+  const Table<double> x(n, 12, 31);
+  const KernelSpec spec = gaussian(0.2);
+  Problem problem = random_problem(n, Equality::total, false, false, 32);
+  problem.matrix = matrix_of<double>(spec, level, x.view(false), x.view(false));
+  SmoOptions options;
+  std::vector<double> before;
+  for (const std::size_t n_threads : {1, 2}) {
+    for (const bool cached : {false, true}) {
+      Team team(n_threads);
+      const auto points = all_positions(n);
+      const auto rows = [&]<class T>(T) -> std::unique_ptr<Rows<T>> {
+        auto vectors = std::make_unique<VectorRows<T>>(spec, level, x.view(false), points, true, team);
+        if (!cached) return vectors;
+        std::shared_ptr<VectorRows<T>> maker = std::move(vectors);
+        return std::make_unique<CachedRows<T>>(
+            level, n, 400 * n * sizeof(T), 64,
+            [maker](const std::size_t* which, std::size_t m, T* const* out) { maker->rows(which, m, out); }, team);
+      };
+      const auto single = rows(float{});
+      const auto full = rows(double{});
+      Watch watch(infinity, {}, {});
+      const DualView view = problem.view();
+      const SmoResult result = smo::Solver(view, options, level, single.get(), *full, watch).solve();
+      check_solution(problem, result, options.tol, "vectors");
+      check(result.evaluations > 0);
+      if (!before.empty()) check(result.a == before, "threads and caches do not show");
+      before = result.a;
+    }
+  }
+}
+
+void test_warm_start(const Level& level) {
+  Problem problem = random_problem(300, Equality::total, false, false, 41);
+  const SmoResult cold = solve(problem, {}, level);
+  problem.start = cold.a;
+  const SmoResult warm = solve(problem, {}, level);
+  check(warm.status == Status::solved && warm.n_iter <= 1 + cold.n_iter / 10);
+  check(close(warm.objective, cold.objective, 1e-9));
+}
+
+void test_limits(const Level& level) {
+  const Problem problem = random_problem(600, Equality::total, true, false, 51);
+  SmoOptions options;
+  options.tol = 1e-10;
+  options.max_iter = 10;
+  SmoResult result = solve(problem, options, level);
+  check(result.status == Status::max_iter && result.n_iter <= 10 && result.violation > options.tol, "max_iter");
+  options.max_iter = std::numeric_limits<std::size_t>::max();
+  result = solve(problem, options, level, 1, true, Watch(-1.0, {}, {}));
+  check(result.status == Status::max_seconds, "max_seconds");
+  std::vector<Progress> told;
+  result = solve(problem, options, level, 1, true, Watch(infinity, {}, [&](const Progress& progress) {
+                   told.push_back(progress);
+                   return told.size() == 3;
+                 }));
+  check(result.status == Status::stopped && told.size() == 3, "stopped");
+  check(told[0].n_iter <= told[1].n_iter && told[2].objective <= told[0].objective, "progress");
+  int polls = 0;
+  check(throws<std::runtime_error>([&] {
+          solve(problem, options, level, 2, true,
+                Watch(infinity,
+                      [&] {
+                        if (++polls == 4) throw std::runtime_error("Ctrl-C");
+                      },
+                      {}));
+        }),
+        "poll");
+  check(throws<std::runtime_error>([&] {
+          solve(problem, options, level, 2, true,
+                Watch(infinity, {}, [](const Progress&) -> bool { throw std::runtime_error("callback"); }));
+        }),
+        "report");
+}
+
+void test_watch() {
+  const Watch silent(infinity, {}, {});
+  silent.poll();
+  check(!silent.out_of_time() && !silent.asks_to_stop({0, 0.0, 0.0, 0.0}) && silent.seconds() >= 0.0);
+  check(Watch(-1.0, {}, {}).out_of_time());
+  check(Watch(infinity, {}, [](const Progress& progress) { return progress.n_iter == 5; }).asks_to_stop({5, 0, 0, 0}));
+}
+
+void test_no_hard_margin(const Level& level) {
+  Problem problem = two_points(infinity);  // the same point with both labels
+  problem.matrix = {1.0, 1.0, 1.0, 1.0};
+  SmoResult result = solve(problem, {}, level);
+  check(result.status == Status::unbounded, "a flat direction");
+  problem.n_points = 3;  // -1, 0, 1 on a line with labels + - +
+  problem.point = {0, 1, 2};
+  problem.sign = {1.0, -1.0, 1.0};
+  problem.linear = {-1.0, -1.0, -1.0};
+  problem.upper = {infinity, infinity, infinity};
+  problem.ridge = problem.start = {0.0, 0.0, 0.0};
+  problem.matrix = {1.0, 0.0, -1.0, 0.0, 0.0, 0.0, -1.0, 0.0, 1.0};
+  SmoOptions options;
+  options.unbounded_ratio = 1e-2;
+  result = solve(problem, options, level);
+  check(result.status == Status::unbounded, "multipliers without end");
+}
+
+void test_indefinite(const Level& level) {
+  Problem problem = two_points(1.0);
+  problem.matrix = {0.0, 1.0, 1.0, 0.0};
+  problem.sign = {1.0, -1.0};  // K_ii + K_jj - 2 K_ij = -2
+  const SmoResult result = solve(problem, {}, level);
+  check(result.status == Status::indefinite);
+  check(result.a == std::vector<double>({1.0, 1.0}), "to the bound");
+}
+
+template <class T>
+void test_all(const Level& level) {
+  test_kernel_values<T>(level);
+  test_shapes<T>(level);
+  test_locality<T>(level);
+  test_weights_and_centre<T>(level);
+  test_products<T>(level);
+  test_exponential<T>(level);
+  test_solver_loops<T>(level);
+  test_rows<T>(level);
+}
+
+// Does `check` count failures? The one place where one is wanted.
+void test_check_can_fail() {
+  const int before = failed;
+  std::printf("(one failure on purpose) ");
+  check(false, "this line");
+  const bool counted = failed == before + 1;
+  failed = before;
+  check(counted);
+  check(!close(1.0, 1.0 + 1e-6, 1e-7) && close(1.0, 1.0 + 1e-8, 1e-7) && close(infinity, infinity, 0.0));
+  check(!throws<std::runtime_error>([] {}));
+}
+
+}  // namespace
+
+int main() {
+  test_check_can_fail();
+  test_levels();
+  test_team();
+  test_team_writes_are_seen();
+  test_team_sleeps_and_wakes();
+  test_team_exceptions();
+  test_team_polls();
+  test_teams_within_teams();
+  test_row_cache();
+  test_rows_that_fail();
+  test_watch();
+  for (const Level* level : supported_levels()) {
+    test_all<float>(*level);
+    test_all<double>(*level);
+    test_two_points(*level);
+    test_one_and_no_point(*level);
+    test_random_problems(*level);
+    test_warm_start(*level);
+    test_limits(*level);
+    test_no_hard_margin(*level);
+    test_indefinite(*level);
+  }
+  test_blocks(find_level(""));
+  test_blocks(find_level("baseline"));
+  test_vectors_in_the_solver(find_level(""));
+  std::printf("%d passed, %d failed\n", passed, failed);
+  return failed == 0 ? 0 : 1;
+}
