@@ -589,7 +589,7 @@ def test_single_precision_is_left_where_it_is_too_coarse():
 @pytest.mark.parametrize("shift", [10.0, 30.0])
 @pytest.mark.parametrize("kind", ["classes", "values"])
 def test_rounding_of_the_rows_does_not_add_up(degree, shift, kind):
-    """Large kernel values, far from the origin: a run cut short is better than its start, W = 0, and as good as told."""
+    """Large kernel values, far from the origin: cut short, a run is better than its start, W = 0, and as told."""
     X, y = labelled(600, d=5)
     kernel = Polynomial(degree=degree, gamma="scale", coef0=1.0).resolve(X + shift)
     gram, cost = make_gram(kernel, X + shift), np.full(600, 150.0)

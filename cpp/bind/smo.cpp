@@ -163,6 +163,7 @@ const char* status_name(Status status) {
     case Status::indefinite:
       return "indefinite";
     case Status::stalled:
+    case Status::coarse:
       return "stalled";
   }
   return "";

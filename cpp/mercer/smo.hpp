@@ -27,7 +27,8 @@ namespace mercer {
 
 enum class Equality { none, total, per_sign };
 enum class PairRule { gain, violation };
-enum class Status { solved, max_iter, max_seconds, stopped, unbounded, indefinite, stalled };
+// `coarse` stays inside the solver: the rounding of the working rows has come near the violation.
+enum class Status { solved, max_iter, max_seconds, stopped, unbounded, indefinite, stalled, coarse };
 
 struct DualView {
   std::size_t n_variables = 0;
@@ -176,7 +177,7 @@ class Solver {
     SmoResult result;
     refresh();
     bool full = options_.full_precision || single_ == nullptr || !single_resolves();
-    double target = 0.9 * options_.tol, last = infinity;
+    double target = 0.9 * options_.tol, last = violation(active_);
     std::size_t stalls = 0;
     while (true) {
       status_ = full ? rounds(full_, target) : rounds(*single_, target);
@@ -189,6 +190,11 @@ class Solver {
       }
       refresh();
       const double inside = violation(active_);
+      if (status_ == Status::coarse) {
+        full = full || inside > 0.5 * last;
+        last = inside;
+        continue;
+      }
       reactivate();
       const double everywhere = violation(active_);
       record(everywhere);
@@ -285,7 +291,8 @@ class Solver {
     }
   }
 
-  // Does float32 see the geometry? Squared distances in feature space, over sampled pairs, against the norms.
+  // Is float32 fine enough? Its rounding of kernel values, times the size of a usual solution (steps of violation over
+  // squared distance in feature space, at most a bound, for every point), must be below the tolerance.
   bool single_resolves() {
     const std::size_t m = f_.size(), n = std::min<std::size_t>(m, 128);
     if (m <= 512) return false;  // double costs nothing here
@@ -293,14 +300,18 @@ class Solver {
     for (std::size_t k = 0; k < n; ++k) which[k] = k * m / n;
     std::vector<double> matrix(n * n), distances;
     full_.square(which.data(), n, matrix.data());
-    double scale = 0.0;
+    double largest = 0.0, bound = 0.0;
     for (std::size_t k = 0; k < n; ++k) {
       const std::size_t l = (k + n / 2) % n;
-      scale = std::max(scale, std::abs(matrix[k * n + k]));
+      largest = std::max(largest, std::abs(matrix[k * n + k]));
       distances.push_back(matrix[k * n + k] + matrix[l * n + l] - matrix[k * n + l] - matrix[l * n + k]);
     }
+    for (const Layer& layer : layers_)
+      bound = std::max(bound, *std::max_element(layer.upper.begin(), layer.upper.end()));
     std::nth_element(distances.begin(), distances.begin() + n / 2, distances.end());
-    return distances[n / 2] > 1e-4 * scale;
+    const double step = std::min(bound, violation(active_) / std::max(distances[n / 2], smallest_curvature));
+    const double rounding = double(std::numeric_limits<float>::epsilon()) * largest;
+    return rounding * step * std::sqrt(double(m)) < 0.25 * options_.tol;
   }
 
   std::vector<Extremes> extremes(const std::vector<std::size_t>& points) const {
@@ -400,14 +411,36 @@ class Solver {
   }
 
   // solved (so far) or the reason to stop.
-  Status check_limits(double violation) {
+  Status check_limits(double violation, double drift) {
     watch_.poll();
     if (n_iter_ >= options_.max_iter) return Status::max_iter;
     if (watch_.out_of_time()) return Status::max_seconds;
     if (watch_.asks_to_stop({n_iter_, objective_, violation, watch_.seconds()})) return Status::stopped;
     if (runs_away()) return Status::unbounded;
+    if (drift > 0.25 * violation) return Status::coarse;
     if (unlimited_ && objective_ < 1.000001 * lowest_) return Status::indefinite;
     return Status::solved;
+  }
+
+  // Sum of (change of s a since the last refresh)^2 over `points`, which are at `positions` of the layers.
+  double squared_change(const std::vector<Layer>& layers, const std::vector<std::size_t>& positions,
+                        const std::vector<std::size_t>& points) const {
+    double sum = 0.0;
+    for (std::size_t k = 0; k < points.size(); ++k) {
+      double coefficient = -coefficient_[points[k]];
+      for (const Layer& layer : layers) coefficient += layer.sign[positions[k]] * layer.a[positions[k]];
+      sum += coefficient * coefficient;
+    }
+    return sum;
+  }
+
+  // How far rows of precision T may have led f astray: independent roundings of the kernel values, of some units in the
+  // last place each.
+  template <class T>
+  double drift(double squared_change) const {
+    if constexpr (sizeof(T) == sizeof(double)) return 0.0;
+    const double rounding = 8.0 * double(std::numeric_limits<T>::epsilon()) * largest_diagonal_;
+    return rounding * std::sqrt(std::max(0.0, squared_change));
   }
 
   void reactivate() { active_ = all_positions(f_.size()); }
@@ -431,12 +464,14 @@ class Solver {
       if (n_iter_ >= next_record_ || round == 0) record(outer);
       const bool unpolished = round == 0 && active_.size() <= options_.polish && outer > 0.0;
       if (outer <= target && !unpolished) return Status::solved;
-      const Status limit = check_limits(outer);
+      const Status limit = check_limits(outer, drift<T>(squared_change(layers_, active_, active_)));
       if (limit != Status::solved) return limit;
-      if (options_.shrinking && round % 8 == 7 && shrink(groups)) restrict(rows);
+      if (options_.shrinking && ++rounds_ % 8 == 0 && shrink(groups)) restrict(rows);
       const bool everything = active_.size() <= options_.whole;
       select(everything, groups, block.points);
       load(rows, block);
+      change_elsewhere_ =
+          squared_change(layers_, active_, active_) - squared_change(layers_, block.points, block.points);
       const Status status = optimise(block, everything ? target : std::max(target, 0.1 * outer), everything);
       // Write back what has changed.
       changed.clear();
@@ -612,7 +647,8 @@ class Solver {
       if (iteration % 1024 == 1023 || n_iter_ >= options_.max_iter || (everything && n_iter_ >= next_record_)) {
         if (everything) sync(block);
         if (everything && n_iter_ >= next_record_) record(violation);
-        const Status limit = check_limits(violation);
+        const double change = change_elsewhere_ + squared_change(block.layers, all_positions(n), block.points);
+        const Status limit = check_limits(violation, drift<T>(change));
         if (limit != Status::solved) return violation <= eps ? Status::solved : limit;
       }
       ++n_iter_;
@@ -739,9 +775,10 @@ class Solver {
   std::vector<char> chosen_;
   std::vector<Candidate> candidates_;
   bool negative_curvature_ = false, hard_ = true, unlimited_ = false;
-  double lowest_ = 0.0;  // weak duality at w = 0: below this, no positive semi-definite kernel can get
+  double change_elsewhere_ = 0.0;  // squared, of s a outside the block, since the last refresh
+  double lowest_ = 0.0;            // weak duality at w = 0: below this, no positive semi-definite kernel can get
   double objective_ = 0.0, slope_ = 0.0, largest_diagonal_ = 0.0;  // slope_ is p'a
-  std::size_t n_iter_ = 0, stride_ = 1, next_record_ = 0;
+  std::size_t n_iter_ = 0, rounds_ = 0, stride_ = 1, next_record_ = 0;
   std::vector<Record> history_;
   Status status_ = Status::solved;
 };

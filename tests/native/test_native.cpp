@@ -9,7 +9,6 @@
 #include <limits>
 #include <memory>
 #include <random>
-#include <set>
 #include <source_location>
 #include <stdexcept>
 #include <string>
@@ -215,18 +214,15 @@ void test_kernel_values(const Level& level) {
         }
         check(good, std::string(level.name) + (sparse ? " sparse " : " dense ") +
                         std::to_string(static_cast<int>(measure)) + " " + std::to_string(static_cast<int>(transform)));
+        // Normalised measures are known on the diagonal for inner products only: no kernel has others.
+        if (spec.needs_norms() && measure != Measure::dot) continue;
         const Vectors<T> vectors(spec, level, x.view(sparse), all_positions(x.rows), false);
         const std::vector<T> diagonal = vectors.diagonal();
         bool agrees = true;
-        // The measures of a vector with itself are known for the pairs that kernels are made of.
-        const bool used = spec.transform == Transform::cosine || spec.transform == Transform::tanimoto
-                              ? measure == Measure::dot
-                              : true;
-        for (std::size_t i = 0; i < x.rows && used; ++i) {
+        for (std::size_t i = 0; i < x.rows; ++i) {
           agrees = agrees && close(diagonal[i], scalar_kernel(spec, x, i, x, i), tolerance);
         }
-        check(agrees, "diagonal of " + std::to_string(static_cast<int>(measure)) + " " +
-                          std::to_string(static_cast<int>(transform)));
+        check(agrees, "diagonal");
       }
     }
   }
@@ -823,7 +819,6 @@ void check_solution(const Problem& problem, const SmoResult& result, double tol,
   check(close(violation, result.violation, 1e-9), what);
   check(close(problem.objective(result.a), result.objective, 1e-9), what);
   check(!result.history.empty() && result.history.back().n_iter == result.n_iter, what);
-  // No random feasible direction goes down by more than the violation allows.
   check(result.objective <= problem.objective(problem.start) + 1e-12, what);
 }
 
