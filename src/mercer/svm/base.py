@@ -70,12 +70,12 @@ class SupportVectorMachine(BaseEstimator):
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
         """A fit that fails, or is interrupted, leaves the machine as it was."""
-        before = vars(self).copy()
+        before = self.__dict__.copy()
         try:
             yield
         except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
+            self.__dict__.clear()
+            self.__dict__.update(before)
             raise
 
     # --- samples in ---------------------------------------------------------------------------------------
