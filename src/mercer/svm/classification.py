@@ -1,5 +1,6 @@
 """Support vector classification."""
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -18,16 +19,16 @@ from mercer.threads import limit_threads
 __all__ = ["SVC", "NuSVC"]
 
 
-class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
+class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine, ABC):
     """What SVC and NuSVC share: classes, one-versus-one, margins."""
 
+    @abstractmethod
     def _problem(self, gram: Gram, index: np.ndarray, sign: np.ndarray, weight: np.ndarray) -> DualProblem:
         """The problem of one pair of classes; weight is that of the samples in index."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _model(self, problem: DualProblem, result: SolverResult) -> tuple[np.ndarray, float, float]:
         """Coefficients of the problem's samples, offset, and the decision value on the edge of the margin band."""
-        raise NotImplementedError
 
     def fit(self, X, y, sample_weight=None):
         """Learn from labelled samples.

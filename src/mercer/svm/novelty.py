@@ -1,5 +1,6 @@
 """Novelty detection."""
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ __all__ = ["SVDD", "OneClassSVM"]
 ROUNDING = 1e-10
 
 
-class NoveltyDetector(OutlierMixin, SupportVectorMachine):
+class NoveltyDetector(OutlierMixin, SupportVectorMachine, ABC):
     """What OneClassSVM and SVDD share: +1 inside, -1 outside."""
 
     _parameters = SupportVectorMachine._parameters | {"nu": Number(0, 1, above=True)}
@@ -51,12 +52,12 @@ class NoveltyDetector(OutlierMixin, SupportVectorMachine):
         self.solver = solver
         self.callback = callback
 
-    def _problem(self, gram: Gram, weight: np.ndarray, index: np.ndarray) -> DualProblem:
-        raise NotImplementedError
+    @abstractmethod
+    def _problem(self, gram: Gram, weight: np.ndarray, index: np.ndarray) -> DualProblem: ...
 
+    @abstractmethod
     def _set_model(self, problem: DualProblem, result: SolverResult) -> tuple[np.ndarray, float, np.ndarray]:
         """Set the machine's own attributes; coefficients, intercept and decision values of the training samples."""
-        raise NotImplementedError
 
     def fit(self, X, y=None, sample_weight=None):
         """Learn where the samples lie.
@@ -112,6 +113,7 @@ class NoveltyDetector(OutlierMixin, SupportVectorMachine):
         """
         return self.score_samples(X) - self.offset_
 
+    @abstractmethod
     def score_samples(self, X):
         """How usual samples are; larger is more usual. The decision value plus `offset_`.
 
@@ -123,7 +125,6 @@ class NoveltyDetector(OutlierMixin, SupportVectorMachine):
         -------
         ndarray of shape (n,)
         """
-        raise NotImplementedError
 
     def predict(self, X):
         """+1 for samples inside, -1 for novel ones.

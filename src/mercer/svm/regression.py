@@ -1,5 +1,6 @@
 """Support vector regression."""
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -16,15 +17,15 @@ from mercer.threads import limit_threads
 __all__ = ["SVR", "NuSVR"]
 
 
-class SupportVectorRegressor(MultiOutputMixin, RegressorMixin, SupportVectorMachine):
+class SupportVectorRegressor(MultiOutputMixin, RegressorMixin, SupportVectorMachine, ABC):
     """What SVR and NuSVR share: outputs, tubes."""
 
-    def _problem(self, gram: Gram, index: np.ndarray, y: np.ndarray, weight: np.ndarray) -> DualProblem:
-        raise NotImplementedError
+    @abstractmethod
+    def _problem(self, gram: Gram, index: np.ndarray, y: np.ndarray, weight: np.ndarray) -> DualProblem: ...
 
+    @abstractmethod
     def _tube(self, result: SolverResult) -> tuple[float, float]:
         """Offset b and half the width of the tube."""
-        raise NotImplementedError
 
     def fit(self, X, y, sample_weight=None):
         """Learn from samples with values.
