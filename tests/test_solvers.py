@@ -597,3 +597,12 @@ def test_rounding_of_the_rows_does_not_add_up(degree, shift, kind):
     result = SMO(max_iter=100_000).solve(problem)
     assert result.dual_objective > 0
     assert result.dual_objective >= 0.9 * result.history.objective.max()
+
+
+def test_an_unreachable_gap_of_a_nu_margin_is_not_a_missing_margin():
+    """Classes well apart, and a gap that rounding forbids: the solver has stalled, the margin is there."""
+    X, y = labelled(300, noise=0.0)
+    X[:, 0] += y
+    problem = nu_margin(make_gram(RBF(gamma=0.5), X), y, 0.3, np.ones(300))
+    assert SMO().solve(problem).status == "solved"
+    assert SMO(gap_tol=1e-18).solve(problem).status == "stalled"

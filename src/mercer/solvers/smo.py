@@ -49,7 +49,8 @@ class SMO(BaseEstimator):
     Parameters
     ----------
     tol : float > 0, default=1e-3
-        Largest violation of the optimality conditions [CY eq 1.61]. Larger is faster and less exact.
+        Largest violation of the optimality conditions [CY eq 1.61], in the unit of the problem (`DualProblem.unit`).
+        Larger is faster and less exact.
     gap_tol : float > 0 or None, default=None
         Largest relative duality gap; None leaves it to `tol`.
     pair_rule : {"gain", "violation"}, default="gain"
@@ -226,19 +227,19 @@ class SMO(BaseEstimator):
                 return replace(result, status="degenerate")
             if self._content(problem, result):
                 return result
-            if problem.scaled and result.n_iter >= enough:
-                break
             tol *= TIGHTER
             if not problem.scaled:  # the unit is known; a margin is found only as the solver settles
                 tol = min(tol, 0.5 * self.tol * _unit(problem, result))
             limits = {"max_iter": enough} if problem.scaled and self.max_iter is None else {}
             result = self._go_on(problem, result, result.a, callback, tol=tol, **limits)
-            if limits and result.status == "max_iter":
+            if limits and result.status == "max_iter":  # our limit, not the caller's
+                result = replace(result, status="solved")
                 break
-        if result.status == "solved" and self._content(problem, result):
+        if result.status != "solved" or self._content(problem, result):
             return result
         # A margin that keeps shrinking while the solver settles is none.
-        return replace(result, status="degenerate" if problem.scaled else "stalled")
+        unsettled = problem.scaled and result.violation > self.tol * _unit(problem, result)
+        return replace(result, status="degenerate" if unsettled else "stalled")
 
     def _content(self, problem: DualProblem, result: SolverResult) -> bool:
         """Whether the violation, in the unit of the problem, and the gap are as small as wanted."""
@@ -272,10 +273,9 @@ class SMO(BaseEstimator):
         """
         scale = float(problem.gram.diag()[problem.index].max())
         if problem.total is None:
-            result = self._go_on(problem, before, before.a, callback, precision="float64", unbounded_ratio=NO_MARGIN)
-            if result.status == "unbounded":
-                raise NotSeparableError(NOT_SEPARABLE)
-            return result
+            return self._bounded(
+                self._go_on(problem, before, before.a, callback, precision="float64", unbounded_ratio=NO_MARGIN)
+            )
         hull = hull_distance(problem)
         tol = NO_MARGIN**2 * max(scale, np.finfo(float).tiny)
         found = self._go_on(hull, before, hull.feasible(), callback, precision="float64", tol=tol)
