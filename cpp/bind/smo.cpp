@@ -199,6 +199,7 @@ nb::list solve_many(const nb::tuple& gram_source, const nb::list& problem_source
   const Level& level = find_level(level_name);
   SmoOptions options;
   options.tol = tol;
+  if (rule != "gain" && rule != "violation") throw nb::value_error("unknown pair rule");
   options.rule = rule == "violation" ? PairRule::violation : PairRule::gain;
   options.max_iter = max_iter;
   options.shrinking = shrinking;

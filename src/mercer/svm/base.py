@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,6 +20,13 @@ from mercer.threads import effective_n_threads, limit_threads
 __all__ = ["SupportVectorMachine"]
 
 SOLVERS = ("smo", "simple")
+# How scikit-learn is to check vectors: float32 stays what it is.
+VECTORS: dict[str, Any] = {
+    "dtype": [np.float64, np.float32],
+    "accept_sparse": "csr",
+    "order": "C",
+    "accept_large_sparse": True,
+}
 
 
 class SupportVectorMachine(BaseEstimator):
@@ -115,15 +121,11 @@ class SupportVectorMachine(BaseEstimator):
         if self._vectors():
             if isinstance(X, np.ndarray) and not X.dtype.isnative:  # else float32 of another byte order becomes float64
                 X = X.astype(X.dtype.newbyteorder("="))
-            options = {
-                "dtype": [np.float64, np.float32],
-                "accept_sparse": "csr",
-                "order": "C",
-                "accept_large_sparse": True,
-            }
-            if isinstance(y, str):
-                return validate_data(self, X, **options)
-            return validate_data(self, X, y, **options, **check_y)
+            return (
+                validate_data(self, X, **VECTORS)
+                if isinstance(y, str)
+                else validate_data(self, X, y, **VECTORS, **check_y)
+            )
         if not hasattr(X, "__len__") and not hasattr(X, "shape"):
             raise TypeError(f"X must be a sequence of samples, got {X!r}.")
         if n_samples(X) == 0:
@@ -201,13 +203,11 @@ class SupportVectorMachine(BaseEstimator):
         """Decision values of all problems, shape (n, n_problems)."""
         check_is_fitted(self)
         X = self._check_new(X)
-        coefficients = self.dual_coef_.T
+        coefficients = self.dual_coef_.T.toarray() if issparse(self.dual_coef_) else self.dual_coef_.T
         if self._precomputed:
-            return X @ (coefficients.toarray() if issparse(coefficients) else coefficients) + self.intercept_
+            return X @ coefficients + self.intercept_
         if not len(self.support_):
             return np.zeros((n_samples(X), 1)) + self.intercept_
-        if issparse(coefficients):
-            coefficients = coefficients.toarray()
         with limit_threads(self.n_threads):
             return self.kernel_.dot(X, self.support_vectors_, coefficients) + self.intercept_
 
@@ -224,15 +224,7 @@ class SupportVectorMachine(BaseEstimator):
             return K[:, self.support_] if K.shape[1] == self._n_train else K
         if not self._vectors():
             return X
-        return validate_data(
-            self,
-            X,
-            reset=False,
-            dtype=[np.float64, np.float32],
-            accept_sparse="csr",
-            order="C",
-            accept_large_sparse=True,
-        )
+        return validate_data(self, X, reset=False, **VECTORS)
 
     @property
     def coef_(self):
@@ -288,8 +280,3 @@ def one_or_all(values: Sequence[Any]) -> Any:
 def in_full(X: Any) -> Any:
     """float32 vectors in float64, anything else as it is."""
     return X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X
-
-
-def with_margin(result: SolverResult, margin: float) -> SolverResult:
-    """The result, with the smallest y f(x) noted."""
-    return replace(result, margin=margin)

@@ -1,6 +1,7 @@
 """Support vector classification."""
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from mercer.gram import Gram
 from mercer.parameters import Choice, Number
 from mercer.problems import DualProblem, nu_margin, soft_margin
 from mercer.solvers import SolverResult
-from mercer.svm.base import SupportVectorMachine, one_or_all, sparse_rows, with_margin
+from mercer.svm.base import SupportVectorMachine, one_or_all, sparse_rows
 from mercer.svm.schemes import OneVersusOne
 from mercer.threads import limit_threads
 
@@ -70,7 +71,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine, ABC):
             decision = self._training_decision(problem, result, offset)
             slack = np.zeros(len(codes))
             slack[problem.index] = np.maximum(0.0, edge - problem.sign * decision)
-            results[k] = with_margin(result, float(np.min(problem.sign * decision)))
+            results[k] = replace(result, margin=float(np.min(problem.sign * decision)))
             norm = self._norm(problem, result)
             coefficients.append(over_all)
             offsets.append(offset)
@@ -421,7 +422,8 @@ class NuSVC(SupportVectorClassifier):
 
     Notes
     -----
-    Costs as for `SVC`. `tol` bounds the violation in the scale of the problem above, where multipliers go up to 1.
+    Costs as for `SVC`. `tol` counts in units of rho, as the decision values do. Where the classes overlap so much that
+    there is no margin for this nu, the status is "degenerate".
 
     References
     ----------
