@@ -20,10 +20,15 @@ struct Loops {
   // tile[r * panel_width + c] = k(rows[r], column c of the panel), r < tile_rows
   void (*dense_tile)(const KernelSpec&, const T* const* rows, const T* row_norms, const T* panel, const T* norms,
                      std::size_t features, T* tile);
+  // sum[c] += sum_r coefficients[r] k(rows[r], column c of the panel) for c < n
+  void (*add_dense_tile)(const KernelSpec&, const double* coefficients, const T* const* rows, const T* row_norms,
+                         const T* panel, const T* norms, std::size_t features, std::size_t n, double* sum);
   // values[c] = g(values[c]) for one row of a tile
   void (*transform)(const KernelSpec&, T row_norm, const T* norms, T* values);
-  // sum[c] += coefficient * row[c]
-  void (*accumulate)(double coefficient, const T* row, std::size_t n, double* sum);
+  // sum[c] += sum_r coefficients[r] rows[r][c], r < tile_rows, with the arithmetic of add_dense_tile
+  void (*accumulate)(const double* coefficients, const T* const* rows, std::size_t n, double* sum);
+  // sum_j values[j] weights[j * stride] in the order of j, with the arithmetic of accumulate in double
+  double (*dot)(const T* values, const double* weights, std::size_t stride, std::size_t n);
   // f += step * (first - second); then the extremes of up - f (largest) and low - f (smallest)
   void (*update_and_extremes)(double step, const T* first, const T* second, const double* up, const double* low,
                               std::size_t n, double* f, Candidate* largest, Candidate* smallest);

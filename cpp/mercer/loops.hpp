@@ -46,12 +46,6 @@ inline void measure_tile(const T* const* rows, const T* panel, std::size_t featu
   }
 }
 
-// Apply `function` to one row of a tile, a vector at a time.
-template <class T, class Function>
-inline void map_row(T* values, Function function) {
-  for (std::size_t c = 0; c < panel_width<T>; c += lanes<T>) store(values + c, function(load(values + c)));
-}
-
 template <class T>
 inline Vec<T> sqrt_vec(Vec<T> x) {
   T values[lanes<T>];
@@ -69,65 +63,97 @@ inline Vec<T> integer_power(Vec<T> base, unsigned long exponent) {
   return result;
 }
 
-template <class T>
-void transform_row(const KernelSpec& spec, T row_norm, const T* norms, T* values) {
+// use(g) with g the transform as a function of a vector; false where it needs more than the measure.
+template <class T, class Use>
+inline bool with_transform(const KernelSpec& spec, Use use) {
   const T p0 = T(spec.p0), p1 = T(spec.p1);
   switch (spec.transform) {
     case Transform::identity:
-      if (p0 != T(1)) map_row(values, [&](Vec<T> t) { return p0 * t; });
-      break;
+      use([&](Vec<T> t) { return p0 * t; });
+      return true;
     case Transform::exp:
-      map_row(values, [&](Vec<T> t) { return exp_vec<T>(-p0 * t); });
-      break;
-    case Transform::exp_sqrt:
-      map_row(values, [&](Vec<T> t) { return exp_vec<T>(-p0 * sqrt_vec<T>(t)); });
-      break;
-    case Transform::power:
-      map_row(values, [&](Vec<T> t) { return integer_power<T>(p0 * t + p1, static_cast<unsigned long>(spec.p2)); });
-      break;
-    case Transform::tanh:
-      map_row(values, [&](Vec<T> t) {
+      use(Exponential<T>(-spec.p0));
+      return true;
+    case Transform::exp_sqrt: {
+      const Exponential<T> decay(-spec.p0);
+      use([&](Vec<T> t) { return decay(sqrt_vec<T>(t)); });
+      return true;
+    }
+    case Transform::power: {
+      const auto degree = static_cast<unsigned long>(spec.p2);
+      if (degree == 2) {
+        use([&](Vec<T> t) { return (p0 * t + p1) * (p0 * t + p1); });
+      } else if (degree == 3) {
+        use([&](Vec<T> t) {
+          const Vec<T> base = p0 * t + p1;
+          return base * (base * base);
+        });
+      } else {
+        use([&](Vec<T> t) { return integer_power<T>(p0 * t + p1, degree); });
+      }
+      return true;
+    }
+    case Transform::tanh: {
+      const Exponential<T> decay(-2.0);
+      use([&](Vec<T> t) {
         const Vec<T> u = p0 * t + p1;
-        const Vec<T> e = exp_vec<T>(T(-2) * (u > T(0) ? u : -u));
+        const Vec<T> e = decay(u > T(0) ? u : -u);
         const Vec<T> magnitude = (T(1) - e) / (T(1) + e);
         return u > T(0) ? magnitude : -magnitude;
       });
-      break;
-    case Transform::matern32:
-      map_row(values, [&](Vec<T> t) {
+      return true;
+    }
+    case Transform::matern32: {
+      const Exponential<T> decay(-1.0);
+      use([&](Vec<T> t) {
         const Vec<T> u = p0 * sqrt_vec<T>(t);
-        return (T(1) + u) * exp_vec<T>(-u);
+        return (T(1) + u) * decay(u);
       });
-      break;
-    case Transform::matern52:
-      map_row(values, [&](Vec<T> t) {
+      return true;
+    }
+    case Transform::matern52: {
+      const Exponential<T> decay(-1.0);
+      use([&](Vec<T> t) {
         const Vec<T> u = p0 * sqrt_vec<T>(t);
-        return (T(1) + u + u * u / T(3)) * exp_vec<T>(-u);
+        return (T(1) + u + u * u / T(3)) * decay(u);
       });
-      break;
+      return true;
+    }
     case Transform::rational:
-      for (std::size_t c = 0; c < panel_width<T>; ++c) {
-        values[c] = T(__builtin_pow(1.0 + spec.p0 * double(values[c]), -spec.p1));
-      }
-      break;
+      use([&](Vec<T> t) {
+        for (std::size_t k = 0; k < lanes<T>; ++k) t[k] = T(__builtin_pow(1.0 + spec.p0 * double(t[k]), -spec.p1));
+        return t;
+      });
+      return true;
     case Transform::cosine:
-      for (std::size_t c = 0; c < panel_width<T>; c += lanes<T>) {
-        const Vec<T> scale = sqrt_vec<T>(broadcast(row_norm)) * sqrt_vec<T>(load(norms + c));
-        store(values + c, scale > T(0) ? load(values + c) / scale : Vec<T>{});
-      }
-      break;
     case Transform::tanimoto:
-      for (std::size_t c = 0; c < panel_width<T>; c += lanes<T>) {
-        const Vec<T> t = load(values + c), total = (row_norm + load(norms + c)) - t;
-        store(values + c, total > T(0) ? t / total : broadcast<T>(1));
-      }
       break;
+  }
+  return false;
+}
+
+template <class T>
+void transform_row(const KernelSpec& spec, T row_norm, const T* norms, T* values) {
+  constexpr std::size_t width = panel_width<T>;
+  const bool done = with_transform<T>(spec, [&](const auto& g) {
+    for (std::size_t c = 0; c < width; c += lanes<T>) store(values + c, g(load(values + c)));
+  });
+  if (done) return;
+  for (std::size_t c = 0; c < width; c += lanes<T>) {
+    const Vec<T> t = load(values + c);
+    if (spec.transform == Transform::cosine) {
+      const Vec<T> scale = sqrt_vec<T>(broadcast(row_norm)) * sqrt_vec<T>(load(norms + c));
+      store(values + c, scale > T(0) ? t / scale : Vec<T>{});
+    } else {
+      const Vec<T> total = (row_norm + load(norms + c)) - t;
+      store(values + c, total > T(0) ? t / total : broadcast<T>(1));
+    }
   }
 }
 
 template <class T>
-void dense_tile(const KernelSpec& spec, const T* const* rows, const T* row_norms, const T* panel, const T* norms,
-                std::size_t features, T* tile) {
+inline void measure_of_tile(const KernelSpec& spec, const T* const* rows, const T* panel, std::size_t features,
+                            T* tile) {
   switch (spec.measure) {
     case Measure::dot:
       measure_tile<T, Measure::dot>(rows, panel, features, tile);
@@ -148,14 +174,81 @@ void dense_tile(const KernelSpec& spec, const T* const* rows, const T* row_norms
       measure_tile<T, Measure::match>(rows, panel, features, tile);
       break;
   }
+}
+
+template <class T>
+void dense_tile(const KernelSpec& spec, const T* const* rows, const T* row_norms, const T* panel, const T* norms,
+                std::size_t features, T* tile) {
+  measure_of_tile<T>(spec, rows, panel, features, tile);
   for (std::size_t r = 0; r < tile_rows; ++r) {
     transform_row<T>(spec, row_norms ? row_norms[r] : T(0), norms, tile + r * panel_width<T>);
   }
 }
 
+// sum[0 .. lanes) += the weighted values of four rows. Floats are added up among themselves first, and the four go into
+// the sum in double; every way to add kernel rows up does it like this, so that a row from memory and a fresh one give
+// the same sum.
+inline void add_four(const Vec<float>* weights, Vec<float> a, Vec<float> b, Vec<float> c, Vec<float> d, double* sum) {
+  const Vec<float> four = ((weights[0] * a + weights[1] * b) + weights[2] * c) + weights[3] * d;
+  store(sum, load(sum) + widen_low(four));
+  store(sum + lanes<double>, load(sum + lanes<double>) + widen_high(four));
+}
+inline void add_four(const Vec<double>* weights, Vec<double> a, Vec<double> b, Vec<double> c, Vec<double> d,
+                     double* sum) {
+  store(sum, (((load(sum) + weights[0] * a) + weights[1] * b) + weights[2] * c) + weights[3] * d);
+}
+
+template <class T, class Function>
+inline void add_group(const double* coefficients, const T* const* rows, std::size_t n, double* sum, Function g) {
+  static_assert(tile_rows == 4);
+  Vec<T> weights[tile_rows];
+  for (std::size_t r = 0; r < tile_rows; ++r) weights[r] = broadcast(T(coefficients[r]));
+  std::size_t k = 0;
+  for (; k + lanes<T> <= n; k += lanes<T>) {
+    add_four(weights, g(load(rows[0] + k)), g(load(rows[1] + k)), g(load(rows[2] + k)), g(load(rows[3] + k)), sum + k);
+  }
+  if (k == n) return;
+  T values[tile_rows][lanes<T>] = {};
+  double rest[lanes<T>] = {};
+  for (std::size_t r = 0; r < tile_rows; ++r) {
+    for (std::size_t t = 0; t < n - k; ++t) values[r][t] = rows[r][k + t];
+  }
+  for (std::size_t t = 0; t < n - k; ++t) rest[t] = sum[k + t];
+  add_four(weights, g(load(values[0])), g(load(values[1])), g(load(values[2])), g(load(values[3])), rest);
+  for (std::size_t t = 0; t < n - k; ++t) sum[k + t] = rest[t];
+}
+
 template <class T>
-void accumulate(double coefficient, const T* row, std::size_t n, double* sum) {
-  for (std::size_t c = 0; c < n; ++c) sum[c] += coefficient * double(row[c]);
+void accumulate(const double* coefficients, const T* const* rows, std::size_t n, double* sum) {
+  add_group<T>(coefficients, rows, n, sum, [](Vec<T> t) { return t; });
+}
+
+template <class T>
+double dot(const T* values, const double* weights, std::size_t stride, std::size_t n) {
+  double sum = 0.0;
+  for (std::size_t j = 0; j < n; ++j) {
+#ifdef __FMA__  // spelt out: a vectorised loop would round the products
+    sum = __builtin_fma(weights[j * stride], double(values[j]), sum);
+#else
+    sum += weights[j * stride] * double(values[j]);
+#endif
+  }
+  return sum;
+}
+
+template <class T>
+void add_dense_tile(const KernelSpec& spec, const double* coefficients, const T* const* rows, const T* row_norms,
+                    const T* panel, const T* norms, std::size_t features, std::size_t n, double* sum) {
+  constexpr std::size_t width = panel_width<T>;
+  T tile[tile_rows * width];
+  const T* of[tile_rows];
+  for (std::size_t r = 0; r < tile_rows; ++r) of[r] = tile + r * width;
+  measure_of_tile<T>(spec, rows, panel, features, tile);
+  if (with_transform<T>(spec, [&](const auto& g) { add_group<T>(coefficients, of, n, sum, g); })) return;
+  for (std::size_t r = 0; r < tile_rows; ++r) {
+    transform_row<T>(spec, row_norms ? row_norms[r] : T(0), norms, tile + r * width);
+  }
+  accumulate<T>(coefficients, of, n, sum);
 }
 
 // Best value and its position, lane by lane; equal values keep the first position, so that every level
@@ -251,5 +344,5 @@ Candidate best_partner(double v, double curvature_i, const T* row, const double*
 }
 
 template <class T>
-inline constexpr Loops<T> loops_of{dense_tile<T>, transform_row<T>, accumulate<T>, update_and_extremes<T>,
-                                   best_partner<T>};
+inline constexpr Loops<T> loops_of{
+    dense_tile<T>, add_dense_tile<T>, transform_row<T>, accumulate<T>, dot<T>, update_and_extremes<T>, best_partner<T>};

@@ -38,6 +38,9 @@ class Rows {
   virtual void square(const std::size_t* which, std::size_t n, T* out) = 0;
   // sum[c] += sum_i coefficients_i K[which_i, active_c], added in the order of i
   virtual void add(const std::size_t* which, const double* coefficients, std::size_t n, double* sum) = 0;
+  // sum[c] += sum_i coefficients_i K[which_i, columns_c], for few columns and many rows
+  virtual void add_at(const std::size_t* columns, std::size_t n_columns, const std::size_t* which,
+                      const double* coefficients, std::size_t n, double* sum) = 0;
   // From now on `add` serves these points only.
   virtual void restrict_to(std::vector<std::size_t> active) { active_ = std::move(active); }
 
@@ -77,35 +80,24 @@ class VectorRows final : public Rows<T> {
   }
 
   void add(const std::size_t* which, const double* coefficients, std::size_t n, double* sum) override {
-    if (!columns_) {
-      std::vector<std::size_t> ids(this->active_.size());
-      for (std::size_t c = 0; c < ids.size(); ++c) ids[c] = points_[this->active_[c]];
-      columns_ = std::make_unique<Vectors<T>>(spec_, level_, samples_, std::move(ids), packed_);
+    if (this->active_.size() == this->n_points_) {
+      add_to_columns(all_columns(), which, coefficients, n, sum);
+      return;
     }
-    // Rows are gathered in groups, so that a large n needs no copy of all its vectors.
-    constexpr std::size_t group = 1024;
-    std::vector<std::size_t> ids;
-    for (std::size_t first = 0; first < n; first += group) {
-      ids.assign(which + first, which + std::min(n, first + group));
-      for (std::size_t& id : ids) id = points_[id];
-      gather(ids);
-      this->evaluations_ += ids.size() * columns_->size();
-      for_each_tile(block_, *columns_, team_, scratch_,
-                    [&](std::size_t row, std::size_t n_rows, std::size_t column, std::size_t n_columns, const T* tile) {
-                      for (std::size_t r = 0; r < n_rows; ++r) {
-                        columns_->loops().accumulate(coefficients[first + row + r], tile + r * Vectors<T>::width,
-                                                     n_columns, sum + column);
-                      }
-                    });
-    }
+    if (!columns_) columns_ = pack(this->active_.data(), this->active_.size());
+    add_to_columns(*columns_, which, coefficients, n, sum);
+  }
+
+  void add_at(const std::size_t* columns, std::size_t n_columns, const std::size_t* which, const double* coefficients,
+              std::size_t n, double* sum) override {
+    add_to_columns(*pack(columns, n_columns), which, coefficients, n, sum);
   }
 
   // Full rows K[which, :], one after the other; for a cache.
   void rows(const std::size_t* which, std::size_t n, T* const* out) {
-    if (!all_columns_) all_columns_ = std::make_unique<Vectors<T>>(spec_, level_, samples_, points_, packed_);
-    all_columns_->gather(which, n, block_);
+    all_columns().gather(which, n, block_);
     this->evaluations_ += n * this->n_points_;
-    for_each_tile(block_, *all_columns_, team_, scratch_,
+    for_each_tile(block_, all_columns(), team_, scratch_,
                   [&](std::size_t row, std::size_t n_rows, std::size_t first, std::size_t n_columns, const T* tile) {
                     for (std::size_t r = 0; r < n_rows; ++r) {
                       std::copy_n(tile + r * Vectors<T>::width, n_columns, out[row + r] + first);
@@ -119,9 +111,30 @@ class VectorRows final : public Rows<T> {
   }
 
  private:
-  void gather(const std::vector<std::size_t>& ids) {
-    const Vectors<T> rows(spec_, level_, samples_, ids, false);
-    rows.gather(all_positions(ids.size()).data(), ids.size(), block_);
+  const Vectors<T>& all_columns() {
+    if (!all_columns_) all_columns_ = std::make_unique<Vectors<T>>(spec_, level_, samples_, points_, packed_);
+    return *all_columns_;
+  }
+
+  std::unique_ptr<Vectors<T>> pack(const std::size_t* which, std::size_t n) const {
+    std::vector<std::size_t> ids(n);
+    for (std::size_t c = 0; c < n; ++c) ids[c] = points_[which[c]];
+    return std::make_unique<Vectors<T>>(spec_, level_, samples_, std::move(ids), packed_);
+  }
+
+  // Rows are gathered in groups, so that a large n needs no copy of all its vectors.
+  void add_to_columns(const Vectors<T>& columns, const std::size_t* which, const double* coefficients, std::size_t n,
+                      double* sum) {
+    constexpr std::size_t group = 1024;
+    std::vector<double> weights;
+    for (std::size_t first = 0; first < n; first += group) {
+      const std::size_t last = std::min(n, first + group);
+      all_columns().gather(which + first, last - first, block_);
+      weights.assign(coefficients + first, coefficients + last);
+      weights.resize(last - first + tile_rows, 0.0);
+      this->evaluations_ += (last - first) * columns.size();
+      add_weighted(block_, columns, team_, scratch_, weights.data(), sum);
+    }
   }
 
   KernelSpec spec_;
@@ -142,11 +155,21 @@ void add_rows(const Loops<T>& loops, Team& team, const S* const* rows, const dou
               const std::vector<std::size_t>& columns, double* sum) {
   constexpr std::size_t stripe = 1024;
   const auto one_stripe = [&](std::size_t s, std::size_t) {
-    T values[stripe];
+    T values[tile_rows][stripe];
+    const T* group[tile_rows];
+    double weights[tile_rows];
     const std::size_t begin = s * stripe, width = std::min(columns.size() - begin, stripe);
-    for (std::size_t i = 0; i < n; ++i) {
-      for (std::size_t c = 0; c < width; ++c) values[c] = T(rows[i][columns[begin + c]]);
-      loops.accumulate(coefficients[i], values, width, sum + begin);
+    for (std::size_t i = 0; i < n; i += tile_rows) {
+      for (std::size_t r = 0; r < tile_rows; ++r) {
+        group[r] = values[r];
+        weights[r] = i + r < n ? coefficients[i + r] : 0.0;
+        if (i + r < n) {
+          for (std::size_t c = 0; c < width; ++c) values[r][c] = T(rows[i + r][columns[begin + c]]);
+        } else {
+          std::fill_n(values[r], width, T(0));
+        }
+      }
+      loops.accumulate(weights, group, width, sum + begin);
     }
   };
   const std::size_t n_stripes = (columns.size() + stripe - 1) / stripe;
@@ -162,13 +185,13 @@ void add_rows(const Loops<T>& loops, Team& team, const S* const* rows, const dou
 template <class T>
 class CachedRows final : public Rows<T> {
  public:
-  // fill(which, n, out): out[i] receives the row of which[i]. `batch` rows at most are asked for at once.
+  // fill(which, n, out): out[i] receives the row of which[i]. Some `batch` rows at most are asked for at once.
   using Fill = std::function<void(const std::size_t* which, std::size_t n, T* const* out)>;
 
   CachedRows(const Level& level, std::size_t n_points, std::size_t bytes, std::size_t batch, Fill fill, Team& team)
       : Rows<T>(n_points),
         loops_(level.loops<T>()),
-        batch_(std::max<std::size_t>(1, batch)),
+        batch_((batch + tile_rows - 1) / tile_rows * tile_rows),  // rows are added up in groups of a tile
         cache_(n_points, n_points, std::max(bytes, batch_ * n_points * sizeof(T))),
         fill_(std::move(fill)),
         team_(team) {}
@@ -184,6 +207,26 @@ class CachedRows final : public Rows<T> {
   void add(const std::size_t* which, const double* coefficients, std::size_t n, double* sum) override {
     visit(which, n, [&](std::size_t first, const std::vector<const T*>& rows) {
       add_rows<T>(loops_, team_, rows.data(), coefficients + first, rows.size(), this->active_, sum);
+    });
+  }
+
+  // By the rows of the columns, K being symmetric.
+  void add_at(const std::size_t* columns, std::size_t n_columns, const std::size_t* which, const double* coefficients,
+              std::size_t n, double* sum) override {
+    std::vector<T> values;
+    visit(columns, n_columns, [&](std::size_t first, const std::vector<const T*>& rows) {
+      const std::size_t width = rows.size();
+      for (std::size_t i = 0; i < n; i += tile_rows) {
+        values.assign(tile_rows * width, T(0));
+        const T* group[tile_rows];
+        double weights[tile_rows] = {};
+        for (std::size_t r = 0; r < tile_rows; ++r) group[r] = values.data() + r * width;
+        for (std::size_t r = 0; r < tile_rows && i + r < n; ++r) {
+          weights[r] = coefficients[i + r];
+          for (std::size_t c = 0; c < width; ++c) values[r * width + c] = rows[c][which[i + r]];
+        }
+        loops_.accumulate(weights, group, width, sum + first);
+      }
     });
   }
 
@@ -242,9 +285,14 @@ class MatrixRows final : public Rows<T> {
   }
 
   void add(const std::size_t* which, const double* coefficients, std::size_t n, double* sum) override {
-    std::vector<const S*> rows(n);
-    for (std::size_t i = 0; i < n; ++i) rows[i] = row_of(which[i]);
-    add_rows<T>(loops_, team_, rows.data(), coefficients, n, columns_, sum);
+    add_rows_at(columns_, which, coefficients, n, sum);
+  }
+
+  void add_at(const std::size_t* columns, std::size_t n_columns, const std::size_t* which, const double* coefficients,
+              std::size_t n, double* sum) override {
+    std::vector<std::size_t> ids(n_columns);
+    for (std::size_t c = 0; c < n_columns; ++c) ids[c] = points_[columns[c]];
+    add_rows_at(ids, which, coefficients, n, sum);
   }
 
   void restrict_to(std::vector<std::size_t> active) override {
@@ -255,6 +303,13 @@ class MatrixRows final : public Rows<T> {
 
  private:
   const S* row_of(std::size_t point) const { return matrix_ + points_[point] * n_columns_; }
+
+  void add_rows_at(const std::vector<std::size_t>& columns, const std::size_t* which, const double* coefficients,
+                   std::size_t n, double* sum) {
+    std::vector<const S*> rows(n);
+    for (std::size_t i = 0; i < n; ++i) rows[i] = row_of(which[i]);
+    add_rows<T>(loops_, team_, rows.data(), coefficients, n, columns, sum);
+  }
 
   const Loops<T>& loops_;
   const S* matrix_;

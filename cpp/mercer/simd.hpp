@@ -28,52 +28,73 @@ inline Vec<T> broadcast(T x) {
   return Vec<T>{} + x;
 }
 
-// Range reduction x = n ln 2 + r, |r| <= ln(2)/2, and a polynomial for exp(r). `round` is 1.5 * 2^(mantissa
-// bits): adding it rounds to an integer, whose bits can then be shifted into the exponent.
-template <class T>
-struct ExpConstants;
-
-template <>
-struct ExpConstants<float> {
-  using Int = std::int32_t;
-  static constexpr float lowest = -87.0f, highest = 88.0f, round = 12582912.0f;
-  static constexpr float ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
-  static constexpr int mantissa = 23;
-  static constexpr float polynomial[] = {1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f,
-                                         4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f};
-};
-
-template <>
-struct ExpConstants<double> {
-  using Int = std::int64_t;
-  static constexpr double lowest = -708.0, highest = 709.0, round = 6755399441055744.0;
-  static constexpr double ln2_high = 6.93145751953125e-1, ln2_low = 1.42860682030941723212e-6;
-  static constexpr int mantissa = 52;
-  // 1/13!, ..., 1/2!
-  static constexpr double polynomial[] = {1.6059043836821613e-10, 2.08767569878681e-9,   2.505210838544172e-8,
-                                          2.755731922398589e-7,   2.7557319223985893e-6, 2.48015873015873e-5,
-                                          1.984126984126984e-4,   1.388888888888889e-3,  8.333333333333333e-3,
-                                          4.1666666666666664e-2,  1.6666666666666666e-1, 0.5};
-};
-
-// exp(x) to about one unit in the last place; 0 below the smallest normal number, exactly 1 at 0.
-template <class T>
-inline Vec<T> exp_vec(Vec<T> x) {
-  using Constants = ExpConstants<T>;
-  using Int = typename Constants::Int;
-  const auto vanishes = x < Constants::lowest;
-  x = vanishes ? broadcast<T>(Constants::lowest) : x;
-  x = x > Constants::highest ? broadcast<T>(Constants::highest) : x;
-  const Vec<T> shifted = x * T(1.4426950408889634) + Constants::round;
-  const Vec<T> n = shifted - Constants::round;
-  const Vec<T> r = (x - n * Constants::ln2_high) - n * Constants::ln2_low;
-  Vec<T> p = broadcast<T>(Constants::polynomial[0]);
-  for (std::size_t k = 1; k < sizeof(Constants::polynomial) / sizeof(T); ++k) p = p * r + Constants::polynomial[k];
-  p = p * (r * r) + r + T(1);
-  Vec<Int> bits, exponent;
-  __builtin_memcpy(&bits, &p, vector_bytes);
-  __builtin_memcpy(&exponent, &shifted, vector_bytes);
-  bits += exponent << Constants::mantissa;
-  __builtin_memcpy(&p, &bits, vector_bytes);
-  return vanishes ? Vec<T>{} : p;
+// The value in double, half a vector of floats at a time.
+inline Vec<double> widen_low(Vec<float> v) {
+  typedef float Half __attribute__((vector_size(vector_bytes / 2)));
+  Half half;
+  __builtin_memcpy(&half, &v, vector_bytes / 2);
+  return __builtin_convertvector(half, Vec<double>);
 }
+inline Vec<double> widen_high(Vec<float> v) {
+  typedef float Half __attribute__((vector_size(vector_bytes / 2)));
+  Half half;
+  __builtin_memcpy(&half, reinterpret_cast<const char*>(&v) + vector_bytes / 2, vector_bytes / 2);
+  return __builtin_convertvector(half, Vec<double>);
+}
+
+// 2^r on |r| <= 1/2 as 1 + r p(r), p interpolating at Chebyshev nodes (relative error 5e-9 in float, 1e-17 in double).
+// `round` is 1.5 * 2^(mantissa bits): adding it rounds to an integer, whose bits can then be shifted into the exponent.
+template <class T>
+struct PowerOfTwo;
+
+template <>
+struct PowerOfTwo<float> {
+  using Int = std::int32_t;
+  static constexpr float lowest = -126.0f, round = 12582912.0f;
+  static constexpr int mantissa = 23;
+  static constexpr float polynomial[] = {1.54531629451e-4f, 1.33908633647e-3f, 9.61808255728e-3f,
+                                         5.55035711422e-2f, 2.40226507606e-1f, 6.93147188026e-1f};
+};
+
+template <>
+struct PowerOfTwo<double> {
+  using Int = std::int64_t;
+  static constexpr double lowest = -1022.0, round = 6755399441055744.0;
+  static constexpr int mantissa = 52;
+  static constexpr double polynomial[] = {4.4549605981865183938e-10, 7.0725859492692236999e-9, 1.0178062445845773521e-7,
+                                          1.3215442587921689653e-6,  1.5252733829836118394e-5, 1.5403530441736050155e-4,
+                                          1.333355814641693531e-3,   9.6181291076068885273e-3, 5.5504108664821594339e-2,
+                                          2.402265069591009822e-1,   6.9314718055994530942e-1};
+};
+
+// exp(rate * t) where rate * t <= 0, to about one unit in the last place; 0 below the smallest normal number, exactly 1
+// at 0. The rate is split in two, so that its rounding does not show in large exponents.
+template <class T>
+struct Exponential {
+  T high, low;
+
+  explicit Exponential(double rate) {
+    constexpr double log2_e = 1.44269504088896338700, rest = 2.03552737409310331e-17;
+    high = T(rate * log2_e);
+    low = T(__builtin_fma(rate, log2_e, -double(high)) + rate * rest);
+  }
+
+  Vec<T> operator()(Vec<T> t) const {
+    using Two = PowerOfTwo<T>;
+    using Int = typename Two::Int;
+    const Vec<T> shifted = t * high + Two::round;
+    const Vec<T> n = shifted - Two::round;
+    const auto vanishes = n < Two::lowest;
+    const Vec<T> r = (t * high - n) + t * low;  // the product is not rounded: a fused multiply-add
+    Vec<T> p = broadcast<T>(Two::polynomial[0]);
+#pragma GCC unroll 16
+    for (std::size_t k = 1; k < sizeof(Two::polynomial) / sizeof(T); ++k) p = p * r + Two::polynomial[k];
+    p = p * r + T(1);
+    Vec<Int> bits, exponent;
+    __builtin_memcpy(&bits, &p, vector_bytes);
+    __builtin_memcpy(&exponent, &shifted, vector_bytes);
+    bits += exponent << Two::mantissa;
+    __builtin_memcpy(&p, &bits, vector_bytes);
+    return vanishes ? Vec<T>{} : p;
+  }
+};

@@ -93,9 +93,18 @@ class Solver {
       // float32 cannot tell a flat direction from a small slope
       if ((status_ == Status::unbounded || status_ == Status::indefinite) && !full) {
         full = true;
-        reactivate();
         refresh();
+        reactivate();
         continue;
+      }
+      if (status_ == Status::solved && !full) {
+        catch_up(*single_);
+        const double everywhere = violation(active_);
+        if (everywhere > options_.tol) continue;
+        if (confirm()) {
+          record(violation(active_));
+          if (violation(active_) <= options_.tol) break;
+        }
       }
       refresh();
       const double inside = violation(active_);
@@ -180,24 +189,86 @@ class Solver {
   void refresh() {
     std::vector<std::size_t> changed;
     std::vector<double> change;
-    for (std::size_t i = 0; i < f_.size(); ++i) {
-      double coefficient = 0.0;
-      for (const Layer& layer : layers_) coefficient += layer.sign[i] * layer.a[i];
-      if (coefficient != coefficient_[i]) {
-        changed.push_back(i);
-        change.push_back(coefficient - coefficient_[i]);
-        coefficient_[i] = coefficient;
-      }
-    }
+    changes_since(coefficient_, changed, change);
+    for (std::size_t k = 0; k < changed.size(); ++k) coefficient_[changed[k]] = coefficient(changed[k]);
     if (exact_f_.empty()) exact_f_.assign(f_.size(), 0.0);
     if (full_.n_active() != f_.size()) full_.restrict_to(all_positions(f_.size()));
     full_.add(changed.data(), change.data(), changed.size(), exact_f_.data());
     f_ = exact_f_;
+    for (Dropped& dropped : dropped_) dropped.coefficient = coefficient_;
     objective_ = objective();
     slope_ = 0.0;
     for (const Layer& layer : layers_) {
       for (std::size_t i = 0; i < f_.size(); ++i) slope_ += layer.linear[i] * layer.a[i];
     }
+  }
+
+  // s a of a point.
+  double coefficient(std::size_t i) const {
+    double sum = 0.0;
+    for (const Layer& layer : layers_) sum += layer.sign[i] * layer.a[i];
+    return sum;
+  }
+
+  void changes_since(const std::vector<double>& before, std::vector<std::size_t>& changed,
+                     std::vector<double>& change) const {
+    changed.clear();
+    change.clear();
+    for (std::size_t i = 0; i < f_.size(); ++i) {
+      const double difference = coefficient(i) - before[i];
+      if (difference == 0.0) continue;
+      changed.push_back(i);
+      change.push_back(difference);
+    }
+  }
+
+  // Bring f of the points that were left out up to date, in the working precision, and take them in again.
+  template <class T>
+  void catch_up(Rows<T>& rows) {
+    std::vector<std::size_t> changed;
+    std::vector<double> change, delta;
+    for (Dropped& dropped : dropped_) {
+      changes_since(dropped.coefficient, changed, change);
+      delta.assign(dropped.points.size(), 0.0);
+      rows.restrict_to(dropped.points);
+      rows.add(changed.data(), change.data(), changed.size(), delta.data());
+      for (std::size_t c = 0; c < delta.size(); ++c) f_[dropped.points[c]] += delta[c];
+    }
+    if (dropped_.empty()) return;
+    reactivate();
+    rows.restrict_to(active_);
+  }
+
+  // Certify f kept in float32 rows: where its error, estimated, is far below the tolerance, objective, gap and violation
+  // depend on the support vectors and on the points near the margin alone, and only their f is computed afresh. Some
+  // more points test the estimate.
+  bool confirm() {
+    constexpr std::size_t probes = 128;
+    const double error = drift<float>(squared_change(layers_, active_, active_));
+    if (error > 0.25 * options_.tol) return false;
+    const std::vector<Extremes> groups = extremes(active_);
+    std::vector<std::size_t> points, changed;
+    std::vector<double> exact, change;
+    for (std::size_t i = 0; i < f_.size(); ++i) {
+      bool counts = i % std::max<std::size_t>(1, f_.size() / probes) == 0;
+      for (std::size_t l = 0; l < layers_.size() && !counts; ++l) {
+        const Extremes& group = groups[group_of(l)];
+        // a > 0, or a slope that may be negative
+        const double b = group.middle(problem_.equality) , limit = 0.5 * group.violation(problem_.equality) + 2.0 * error;
+        counts = layers_[l].a[i] > 0.0 || layers_[l].up[i] - f_[i] >= b - limit || layers_[l].low[i] - f_[i] <= b + limit;
+      }
+      if (!counts) continue;
+      points.push_back(i);
+      exact.push_back(exact_f_[i]);
+    }
+    changes_since(coefficient_, changed, change);
+    full_.add_at(points.data(), points.size(), changed.data(), change.data(), changed.size(), exact.data());
+    double worst = 0.0;
+    for (std::size_t c = 0; c < points.size(); ++c) worst = std::max(worst, std::abs(exact[c] - f_[points[c]]));
+    if (worst > error) return false;
+    for (std::size_t c = 0; c < points.size(); ++c) f_[points[c]] = exact[c];
+    objective_ = objective();
+    return true;
   }
 
   // Is float32 fine enough? Its rounding of kernel values, times the size of a usual solution (steps of violation over
@@ -352,7 +423,11 @@ class Solver {
     return rounding * std::sqrt(std::max(0.0, squared_change));
   }
 
-  void reactivate() { active_ = all_positions(f_.size()); }
+  // After an exact f of all points.
+  void reactivate() {
+    active_ = all_positions(f_.size());
+    dropped_.clear();
+  }
 
   // Active sets only ever shrink or become everything again, so their size tells them apart.
   template <class T>
@@ -411,7 +486,7 @@ class Solver {
   // Drop the points none of whose variables can be part of a violating pair while the extremes stay where
   // they are.
   bool shrink(const std::vector<Extremes>& groups) {
-    std::vector<std::size_t> kept;
+    std::vector<std::size_t> kept, left_out;
     for (const std::size_t i : active_) {
       bool needed = false;
       for (std::size_t l = 0; l < layers_.size() && !needed; ++l) {
@@ -420,10 +495,12 @@ class Solver {
         const double up = layers_[l].up[i] - f_[i], low = layers_[l].low[i] - f_[i];
         needed = up >= group.smallest || low <= group.largest;
       }
-      if (needed) kept.push_back(i);
+      (needed ? kept : left_out).push_back(i);
     }
     if (kept.size() > 0.8 * static_cast<double>(active_.size())) return false;
     active_ = std::move(kept);
+    dropped_.push_back({std::move(left_out), std::vector<double>(f_.size())});
+    for (std::size_t i = 0; i < f_.size(); ++i) dropped_.back().coefficient[i] = coefficient(i);
     previous_.clear();
     return true;
   }
@@ -681,6 +758,12 @@ class Solver {
   std::vector<double> f_, exact_f_;
   std::vector<double> coefficient_;  // s a per point, at the last refresh
   std::vector<std::size_t> active_, previous_;
+  // Points that were left out together, and s a of all points then.
+  struct Dropped {
+    std::vector<std::size_t> points;
+    std::vector<double> coefficient;
+  };
+  std::vector<Dropped> dropped_;
   std::vector<char> chosen_;
   std::vector<Candidate> candidates_;
   bool negative_curvature_ = false, hard_ = true, unlimited_ = false;

@@ -105,18 +105,24 @@ class Vectors {
       sparse_tile(block, first, panel, scratch, tile);
       return;
     }
-    const T *columns, *norms;
-    if (panels_.empty()) {
-      columns = scratch.panel.data();
-      norms = scratch.norms.data();
-    } else {
-      columns = panels_.data() + panel * width * samples_.features;
-      norms = norms_.empty() ? nullptr : norms_.data() + panel * width;
+    const DenseTile at(*this, block, first, panel, scratch);
+    loops_.dense_tile(spec_, at.rows, at.row_norms, at.columns, at.norms, samples_.features, tile);
+  }
+
+  // sum[c] += sum_r coefficients[r] k(row first + r, column c of the panel), r < tile_rows: the tile is used up at once.
+  void add_tile(const RowBlock<T>& block, std::size_t first, std::size_t panel, TileScratch<T>& scratch,
+                const double* coefficients, double* sum) const {
+    if (samples_.sparse) {
+      T values[tile_rows * width] = {};
+      sparse_tile(block, first, panel, scratch, values);
+      const T* rows[tile_rows];
+      for (std::size_t r = 0; r < tile_rows; ++r) rows[r] = values + r * width;
+      loops_.accumulate(coefficients, rows, columns_in(panel), sum);
+      return;
     }
-    const T* rows[tile_rows];
-    for (std::size_t r = 0; r < tile_rows; ++r) rows[r] = block.values.data() + (first + r) * samples_.features;
-    loops_.dense_tile(spec_, rows, block.norms.empty() ? nullptr : block.norms.data() + first, columns, norms,
-                      samples_.features, tile);
+    const DenseTile at(*this, block, first, panel, scratch);
+    loops_.add_dense_tile(spec_, coefficients, at.rows, at.row_norms, at.columns, at.norms, samples_.features,
+                          columns_in(panel), sum);
   }
 
   // Call before the tiles of a panel.
@@ -153,6 +159,22 @@ class Vectors {
   const Loops<T>& loops() const { return loops_; }
 
  private:
+  // Where the parts of a dense tile lie.
+  struct DenseTile {
+    const T *rows[tile_rows], *row_norms, *columns, *norms;
+
+    DenseTile(const Vectors& vectors, const RowBlock<T>& block, std::size_t first, std::size_t panel,
+              const TileScratch<T>& scratch) {
+      const std::size_t d = vectors.samples_.features;
+      for (std::size_t r = 0; r < tile_rows; ++r) rows[r] = block.values.data() + (first + r) * d;
+      row_norms = block.norms.empty() ? nullptr : block.norms.data() + first;
+      const bool packed = !vectors.panels_.empty();
+      columns = packed ? vectors.panels_.data() + panel * width * d : scratch.panel.data();
+      norms = !packed ? scratch.norms.data()
+                      : (vectors.norms_.empty() ? nullptr : vectors.norms_.data() + panel * width);
+    }
+  };
+
   // One vector, centred and weighted, written with a stride.
   void dense_row(std::size_t id, T* out, std::size_t stride) const {
     const std::size_t d = samples_.features;
@@ -294,18 +316,13 @@ class Vectors {
   std::vector<double> alone_;  // sparse: t(0, y) of every column
 };
 
-// use(row, n_rows, column, n_columns, tile) for all tiles of the block against the columns; within a panel,
-// rows in order. Panels run in parallel.
-template <class T, class Use>
-void for_each_tile(const RowBlock<T>& block, const Vectors<T>& columns, Team& team,
-                   std::vector<TileScratch<T>>& scratch, Use use) {
+// work(panel, worker) for all panels of the columns, in parallel where the block is large enough to be worth it.
+template <class T, class Work>
+void for_each_panel(const RowBlock<T>& block, const Vectors<T>& columns, Team& team,
+                    std::vector<TileScratch<T>>& scratch, Work work) {
   const auto one_panel = [&](std::size_t panel, std::size_t worker) {
-    T tile[tile_rows * Vectors<T>::width];
     columns.open_panel(panel, scratch[worker]);
-    for (std::size_t row = 0; row < block.size(); row += tile_rows) {
-      columns.tile(block, row, panel, scratch[worker], tile);
-      use(row, std::min(tile_rows, block.size() - row), panel * Vectors<T>::width, columns.columns_in(panel), tile);
-    }
+    work(panel, scratch[worker]);
   };
   // Below this a second thread costs more than it brings.
   constexpr std::size_t small = 1 << 17;
@@ -314,6 +331,31 @@ void for_each_tile(const RowBlock<T>& block, const Vectors<T>& columns, Team& te
   } else {
     team.for_each(columns.n_panels(), one_panel);
   }
+}
+
+// use(row, n_rows, column, n_columns, tile) for all tiles of the block against the columns; within a panel, rows in
+// order.
+template <class T, class Use>
+void for_each_tile(const RowBlock<T>& block, const Vectors<T>& columns, Team& team,
+                   std::vector<TileScratch<T>>& scratch, Use use) {
+  for_each_panel(block, columns, team, scratch, [&](std::size_t panel, TileScratch<T>& own) {
+    T tile[tile_rows * Vectors<T>::width];
+    for (std::size_t row = 0; row < block.size(); row += tile_rows) {
+      columns.tile(block, row, panel, own, tile);
+      use(row, std::min(tile_rows, block.size() - row), panel * Vectors<T>::width, columns.columns_in(panel), tile);
+    }
+  });
+}
+
+// sum[c] += sum_i coefficients_i k(row i, column c); `coefficients` has room for a whole last tile, zeros there.
+template <class T>
+void add_weighted(const RowBlock<T>& block, const Vectors<T>& columns, Team& team, std::vector<TileScratch<T>>& scratch,
+                  const double* coefficients, double* sum) {
+  for_each_panel(block, columns, team, scratch, [&](std::size_t panel, TileScratch<T>& own) {
+    for (std::size_t row = 0; row < block.size(); row += tile_rows) {
+      columns.add_tile(block, row, panel, own, coefficients + row, sum + panel * Vectors<T>::width);
+    }
+  });
 }
 
 }  // namespace mercer

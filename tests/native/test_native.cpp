@@ -417,9 +417,14 @@ void test_solver_loops(const Level& level) {
         level.loops<T>().best_partner(v, 1.5, first.data(), curvature.data(), low.data(), f.data(), n);
     check(found.position == partner.position && close(found.value, partner.value, 1e-12), "partner");
 
-    level.loops<T>().accumulate(-2.0, first.data(), n, sum.data());
+    const double weights[] = {-2.0, 0.25, 0.0, 1.0};
+    const T* const rows[] = {first.data(), second.data(), first.data(), second.data()};
+    level.loops<T>().accumulate(weights, rows, n, sum.data());
     bool added = true;
-    for (std::size_t c = 0; c < n; ++c) added = added && close(sum[c], 0.5 - 2.0 * double(first[c]), 1e-15);
+    for (std::size_t c = 0; c < n; ++c) {
+      const double expected_sum = 0.5 - 2.0 * double(first[c]) + 1.25 * double(second[c]);
+      added = added && close(sum[c], expected_sum, sizeof(T) == sizeof(double) ? 1e-14 : 1e-5);
+    }
     check(added, "accumulate");
   }
   // Ties go to the first position, so that all levels take the same steps.

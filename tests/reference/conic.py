@@ -66,11 +66,12 @@ def minimise(Q, p, upper, *, equal: Iterable[Row] = (), at_most: Iterable[Row] =
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.max_threads = 1
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
-    solution = clarabel.DefaultSolver(P, np.concatenate([p, np.zeros(rank)]), A, b, cones, settings).solve()
-    if solution.status != clarabel.SolverStatus.Solved:
-        raise ArithmeticError(f"the conic solver ended with {solution.status}")
-    return Optimum(solution.obj_val, solution.obj_val_dual, np.array(solution.x[:n]))
+    for tolerance in (1e-10, 1e-9):  # rounding keeps it from the first now and then; `accuracy` tells
+        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
+        solution = clarabel.DefaultSolver(P, np.concatenate([p, np.zeros(rank)]), A, b, cones, settings).solve()
+        if solution.status == clarabel.SolverStatus.Solved:
+            return Optimum(solution.obj_val, solution.obj_val_dual, np.array(solution.x[:n]))
+    raise ArithmeticError(f"the conic solver ended with {solution.status}")
 
 
 def matrix_of(problem: DualProblem) -> np.ndarray:
