@@ -480,7 +480,7 @@ def test_solve_many_refuses_different_grams():
 def samples_of(kind, n):
     rng = np.random.default_rng(4)
     if kind == "sparse":
-        return random_array((n, 300), density=0.05, format="csr", rng=rng, data_sampler=rng.standard_normal)
+        return random_array((n, 300), density=0.3, format="csr", rng=rng, data_sampler=rng.standard_normal)
     X = rng.normal(size=(n, 100 if "wide" in kind else 5))
     return X.astype(np.float32) if "float32" in kind else X
 
@@ -491,7 +491,7 @@ RUNS = [(2, "auto"), (3, 50), (1, 0.5), (2, 0.5), (3, "auto")]
 @pytest.mark.parametrize("kind", ["narrow", "narrow float32", "wide", "sparse"])
 @pytest.mark.parametrize("precision", ["auto", "float64"])
 def test_threads_and_memory_change_no_bit(kind, precision):
-    """3000 points: blocks, shrinking, and, above 64 features or sparse, cached rows where the budget has room."""
+    """3000 points: blocks, shrinking, and, above 64 features or entries, cached rows where the budget has room."""
     n = 3000
     X = samples_of(kind, n)
     rng = np.random.default_rng(5)

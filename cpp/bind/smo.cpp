@@ -9,8 +9,10 @@ namespace mercer::bind {
 
 namespace {
 
-constexpr std::size_t cheap_features = 64;  // up to here a kernel value costs less to compute than to fetch
-constexpr std::size_t largest_batch = 256;  // rows asked from Python at once
+// Up to so many features a kernel value costs less to compute than to fetch, from memory or from a cache nearby.
+constexpr std::size_t cheap_features = 64, trivial_features = 24;
+constexpr std::size_t near_bytes = std::size_t{16} << 20;  // a matrix of this size is in a cache of the processor
+constexpr std::size_t largest_batch = 256;                 // rows asked from Python at once
 
 // Where kernel values come from: vectors and a kernel, a matrix, or a Python function of row numbers.
 struct GramIn {
@@ -105,6 +107,12 @@ ProblemIn problem_in(const nb::tuple& source, std::size_t n_samples) {
   return in;
 }
 
+// What a kernel value costs: features, or the entries of a sparse vector, of which eight share their work.
+std::size_t features_of_a_vector(const Samples& samples) {
+  if (!samples.sparse) return samples.features;
+  return static_cast<std::size_t>(samples.starts[samples.rows]) / std::max<std::size_t>(1, samples.rows);
+}
+
 template <class T>
 std::unique_ptr<Rows<T>> make_rows(const GramIn& gram, const ProblemIn& problem, const Level& level, std::size_t bytes,
                                    std::size_t block, Team& team) {
@@ -140,12 +148,15 @@ std::unique_ptr<Rows<T>> make_rows(const GramIn& gram, const ProblemIn& problem,
   }
   const bool packed = sizeof(T) == sizeof(float);  // double is mostly for checking: one panel at a time
   auto rows = std::make_unique<VectorRows<T>>(gram.spec.view, level, gram.samples.view, problem.points, packed, team);
-  const bool cheap = !gram.samples.view.sparse && gram.samples.view.features <= cheap_features;
-  if (cheap || bytes / sizeof(T) < block * m) return rows;
+  const std::size_t features = features_of_a_vector(gram.samples.view);
+  const bool cheap = features <= cheap_features;
+  const bool near = features > trivial_features && m * m * sizeof(T) <= near_bytes;
+  const std::size_t batch = std::min(block, m);
+  if (!near && (cheap || bytes / sizeof(T) < batch * m)) return rows;
   std::shared_ptr<VectorRows<T>> maker = std::move(rows);
   return std::make_unique<CachedRows<T>>(
-      level, m, bytes, block,
-      [maker](const std::size_t* which, std::size_t n, T* const* out) { maker->rows(which, n, out); }, team);
+      level, m, near ? near_bytes : bytes, batch,
+      [maker](const std::size_t* which, std::size_t n, T* const* out) { maker->rows(which, n, out); }, team, maker);
 }
 
 const char* status_name(Status status) {

@@ -58,6 +58,12 @@ struct Layer {
     low[to] = other.low[from];
   }
 
+  // Position k receives what was at from[k].
+  void reorder(const std::vector<std::size_t>& from) {
+    const Layer before = *this;
+    for (std::size_t k = 0; k < from.size(); ++k) copy_from(before, from[k], k);
+  }
+
   double gradient(std::size_t i, double f) const { return sign[i] * f + ridge[i] * a[i] + linear[i]; }
 
   void classify(std::size_t i) {

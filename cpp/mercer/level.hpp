@@ -15,6 +15,13 @@ struct Candidate {
   std::size_t position;  // SIZE_MAX: none
 };
 
+struct SparseColumns {
+  const std::int32_t* features;
+  const double* values;
+  const std::int64_t* starts;
+  const double* norms;  // null: products are wanted
+};
+
 template <class T>
 struct Loops {
   // tile[r * panel_width + c] = k(rows[r], column c of the panel), r < tile_rows
@@ -23,12 +30,21 @@ struct Loops {
   // sum[c] += sum_r coefficients[r] k(rows[r], column c of the panel) for c < n
   void (*add_dense_tile)(const KernelSpec&, const double* coefficients, const T* const* rows, const T* row_norms,
                          const T* panel, const T* norms, std::size_t features, std::size_t n, double* sum);
+  // The same, and row_sums[r * row_sum_width + k] gains, for every r, the products of the row's values with `weights`, column c
+  // going to k = c modulo row_sum_width: a tile that serves its transpose too. `row_sums` is (tile_rows, row_sum_width).
+  void (*add_dense_tile_both_ways)(const KernelSpec&, const double* coefficients, const T* const* rows,
+                                   const T* row_norms, const T* panel, const T* norms, std::size_t features,
+                                   const double* weights, double* sum, double* row_sums);
   // values[c] = g(values[c]) for one row of a tile
   void (*transform)(const KernelSpec&, T row_norm, const T* norms, T* values);
   // sum[c] += sum_r coefficients[r] rows[r][c], r < tile_rows, with the arithmetic of add_dense_tile
   void (*accumulate)(const double* coefficients, const T* const* rows, std::size_t n, double* sum);
   // sum_j values[j] weights[j * stride] in the order of j, with the arithmetic of accumulate in double
   double (*dot)(const T* values, const double* weights, std::size_t stride, std::size_t n);
+  // One panel of sparse columns against `spread_rows` spread rows: tile[r * panel_width + j] = the measure of row r and
+  // column j < n, a product or a squared distance (`row_norms` and `norms` are then the squared norms). The entries e of
+  // column j, starts[j] <= e < starts[j + 1], are summed in their order, in double.
+  void (*sparse_tile)(const SparseColumns&, const double* spread, const double* row_norms, std::size_t n, T* tile);
   // f += step * (first - second); then the extremes of up - f (largest) and low - f (smallest)
   void (*update_and_extremes)(double step, const T* first, const T* second, const double* up, const double* low,
                               std::size_t n, double* f, Candidate* largest, Candidate* smallest);

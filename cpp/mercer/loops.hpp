@@ -251,6 +251,84 @@ void add_dense_tile(const KernelSpec& spec, const double* coefficients, const T*
   accumulate<T>(coefficients, of, n, sum);
 }
 
+template <class T>
+void add_dense_tile_both_ways(const KernelSpec& spec, const double* coefficients, const T* const* rows,
+                              const T* row_norms, const T* panel, const T* norms, std::size_t features,
+                              const double* weights, double* sum, double* row_sums) {
+  constexpr std::size_t width = panel_width<T>;
+  T tile[tile_rows * width];
+  const T* of[tile_rows];
+  for (std::size_t r = 0; r < tile_rows; ++r) of[r] = tile + r * width;
+  dense_tile<T>(spec, rows, row_norms, panel, norms, features, tile);
+  accumulate<T>(coefficients, of, width, sum);
+  for (std::size_t r = 0; r < tile_rows; ++r) {
+    for (std::size_t c = 0; c < width; ++c) row_sums[r * row_sum_width + c % row_sum_width] += weights[c] * double(of[r][c]);
+  }
+}
+
+// Turn a square of vectors: log2(lanes) rounds of interleaving its halves.
+template <class T>
+inline void transpose(Vec<T>* square) {
+  using Int = typename PowerOfTwo<T>::Int;
+  constexpr std::size_t n = lanes<T>;
+  Vec<Int> low, high;
+  for (std::size_t k = 0; k < n; ++k) {
+    low[k] = Int(k / 2 + k % 2 * n);
+    high[k] = Int(n / 2 + k / 2 + k % 2 * n);
+  }
+  for (std::size_t round = 1; round < n; round *= 2) {
+    Vec<T> turned[n];
+    for (std::size_t i = 0; i < n / 2; ++i) {
+      turned[2 * i] = __builtin_shuffle(square[i], square[i + n / 2], low);
+      turned[2 * i + 1] = __builtin_shuffle(square[i], square[i + n / 2], high);
+    }
+    for (std::size_t i = 0; i < n; ++i) square[i] = turned[i];
+  }
+}
+
+inline void narrow(const Vec<double>* from, float* to) {
+  typedef float Half __attribute__((vector_size(vector_bytes / 2)));
+  for (std::size_t v = 0; v < spread_rows / lanes<double>; ++v) {
+    const Half half = __builtin_convertvector(from[v], Half);
+    __builtin_memcpy(to + v * lanes<double>, &half, vector_bytes / 2);
+  }
+}
+inline void narrow(const Vec<double>* from, double* to) {
+  for (std::size_t v = 0; v < spread_rows / lanes<double>; ++v) store(to + v * lanes<double>, from[v]);
+}
+
+template <class T>
+void sparse_tile(const SparseColumns& columns, const double* spread, const double* row_norms, std::size_t n, T* tile) {
+  constexpr std::size_t vectors = spread_rows / lanes<double>, width = panel_width<T>;
+  T by_column[width * spread_rows];
+  for (std::size_t j = 0; j < n; ++j) {
+    Vec<double> sum[vectors] = {};
+    for (std::int64_t e = columns.starts[j]; e < columns.starts[j + 1]; ++e) {
+      const double* at = spread + static_cast<std::size_t>(columns.features[e]) * spread_rows;
+#pragma GCC unroll 8
+      for (std::size_t v = 0; v < vectors; ++v) sum[v] += columns.values[e] * load(at + v * lanes<double>);
+    }
+    if (columns.norms != nullptr) {
+      for (std::size_t v = 0; v < vectors; ++v) {
+        const Vec<double> squared = load(row_norms + v * lanes<double>) + columns.norms[j] - 2.0 * sum[v];
+        sum[v] = squared > 0.0 ? squared : Vec<double>{};
+      }
+    }
+    narrow(sum, by_column + j * spread_rows);
+  }
+  for (std::size_t j = n; j < width; ++j) {
+    for (std::size_t r = 0; r < spread_rows; ++r) by_column[j * spread_rows + r] = T(0);
+  }
+  for (std::size_t j = 0; j < width; j += lanes<T>) {
+    for (std::size_t r = 0; r < spread_rows; r += lanes<T>) {
+      Vec<T> square[lanes<T>];
+      for (std::size_t k = 0; k < lanes<T>; ++k) square[k] = load(by_column + (j + k) * spread_rows + r);
+      transpose<T>(square);
+      for (std::size_t k = 0; k < lanes<T>; ++k) store(tile + (r + k) * width + j, square[k]);
+    }
+  }
+}
+
 // Best value and its position, lane by lane; equal values keep the first position, so that every level
 // agrees.
 struct LaneBest {
@@ -345,4 +423,5 @@ Candidate best_partner(double v, double curvature_i, const T* row, const double*
 
 template <class T>
 inline constexpr Loops<T> loops_of{
-    dense_tile<T>, add_dense_tile<T>, transform_row<T>, accumulate<T>, dot<T>, update_and_extremes<T>, best_partner<T>};
+    dense_tile<T>, add_dense_tile<T>, add_dense_tile_both_ways<T>, transform_row<T>, accumulate<T>,
+    dot<T>,        sparse_tile<T>,    update_and_extremes<T>,      best_partner<T>};

@@ -2,7 +2,8 @@
 //
 // Tiles are taken from one atomic ticket, so the caller can finish alone while a helper sleeps or is
 // descheduled, and nothing waits for a helper that took no tile. Helpers spin for some 20 microseconds after
-// a job, then sleep in the kernel: a spinning pair beside another spinning pool (BLAS just after a matmul) is
+// a job, then leave the core to whoever wants it for a millisecond (waking a sleeper takes longer than many a
+// job), then sleep in the kernel: a spinning pair beside another spinning pool (BLAS just after a matmul) is
 // many times slower than one thread.
 #pragma once
 
@@ -127,11 +128,16 @@ class Team {
   }
 
   std::uint64_t wait_for_epoch_after(std::uint64_t seen) {
-    const auto patience = std::chrono::steady_clock::now() + std::chrono::microseconds(20);
+    const auto began = std::chrono::steady_clock::now();
     while (true) {
       const std::uint64_t ticket = ticket_.load(std::memory_order_acquire);
       if ((ticket & ~tile_mask) != seen) return ticket;
-      if (std::chrono::steady_clock::now() > patience) ticket_.wait(ticket, std::memory_order_acquire);
+      const auto waited = std::chrono::steady_clock::now() - began;
+      if (waited > std::chrono::milliseconds(1)) {
+        ticket_.wait(ticket, std::memory_order_acquire);
+      } else if (waited > std::chrono::microseconds(20)) {
+        std::this_thread::yield();
+      }
     }
   }
 

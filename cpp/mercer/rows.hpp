@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <numeric>
+#include <type_traits>
 #include <vector>
 
 #include "cache.hpp"
@@ -32,7 +33,7 @@ class Rows {
 
   std::size_t n_points() const { return n_points_; }
   std::size_t n_active() const { return active_.size(); }
-  std::size_t evaluations() const { return evaluations_; }
+  virtual std::size_t evaluations() const { return evaluations_; }
 
   // out[i * n + j] = K[which_i, which_j]
   virtual void square(const std::size_t* which, std::size_t n, T* out) = 0;
@@ -41,6 +42,10 @@ class Rows {
   // sum[c] += sum_i coefficients_i K[which_i, columns_c], for few columns and many rows
   virtual void add_at(const std::size_t* columns, std::size_t n_columns, const std::size_t* which,
                       const double* coefficients, std::size_t n, double* sum) = 0;
+  // sum[i] += sum_j coefficients_j K[which_i, which_j]
+  virtual void add_among(const std::size_t* which, const double* coefficients, std::size_t n, double* sum) {
+    add_at(which, n, which, coefficients, n, sum);
+  }
   // From now on `add` serves these points only.
   virtual void restrict_to(std::vector<std::size_t> active) { active_ = std::move(active); }
 
@@ -93,6 +98,46 @@ class VectorRows final : public Rows<T> {
     add_to_columns(*pack(columns, n_columns), which, coefficients, n, sum);
   }
 
+  // By half of the tiles, each of which serves both its sides: strips of columns in parallel, and of each strip the rows
+  // from its own on. Sums along the rows are kept by strip, so that their order does not depend on threads.
+  void add_among(const std::size_t* which, const double* coefficients, std::size_t n, double* sum) override {
+    if (samples_.sparse) {
+      Rows<T>::add_among(which, coefficients, n, sum);
+      return;
+    }
+    constexpr std::size_t width = Vectors<T>::width;
+    const std::size_t strip = std::max<std::size_t>(256, (n / 32 + width - 1) / width * width);
+    const std::size_t n_strips = (n + strip - 1) / strip;
+    all_columns().gather(which, n, block_);
+    std::vector<double> weights(coefficients, coefficients + n), along(n_strips * n);
+    weights.resize(n_strips * strip + tile_rows, 0.0);
+    team_.for_each(n_strips, [&](std::size_t s, std::size_t worker) {
+      const std::size_t begin = s * strip, end = std::min(n, begin + strip);
+      const Vectors<T> columns(spec_, level_, samples_, samples_of(which + begin, end - begin), true);
+      std::vector<double> down(strip, 0.0);
+      double* const rows_of_strip = along.data() + s * n;
+      for (std::size_t row = begin; row < n; row += tile_rows) {
+        double across[tile_rows * row_sum_width] = {};
+        for (std::size_t p = 0; p < columns.n_panels(); ++p) {
+          if (row < end) {
+            columns.add_dense_tile(block_, row, p, scratch_[worker], weights.data() + row, down.data() + p * width);
+          } else {
+            columns.add_dense_tile_both_ways(block_, row, p, scratch_[worker], weights.data() + row,
+                                             weights.data() + begin + p * width, down.data() + p * width, across);
+          }
+        }
+        for (std::size_t r = 0; r < tile_rows && row >= end && row + r < n; ++r) {
+          rows_of_strip[row + r] = std::accumulate(across + r * row_sum_width, across + (r + 1) * row_sum_width, 0.0);
+        }
+      }
+      std::copy_n(down.data(), end - begin, rows_of_strip + begin);
+    });
+    this->evaluations_ += (n * n + n * strip) / 2;
+    for (std::size_t s = 0; s < n_strips; ++s) {
+      for (std::size_t i = s * strip; i < n; ++i) sum[i] += along[s * n + i];
+    }
+  }
+
   // Full rows K[which, :], one after the other; for a cache.
   void rows(const std::size_t* which, std::size_t n, T* const* out) {
     all_columns().gather(which, n, block_);
@@ -116,10 +161,14 @@ class VectorRows final : public Rows<T> {
     return *all_columns_;
   }
 
-  std::unique_ptr<Vectors<T>> pack(const std::size_t* which, std::size_t n) const {
+  std::vector<std::size_t> samples_of(const std::size_t* which, std::size_t n) const {
     std::vector<std::size_t> ids(n);
     for (std::size_t c = 0; c < n; ++c) ids[c] = points_[which[c]];
-    return std::make_unique<Vectors<T>>(spec_, level_, samples_, std::move(ids), packed_);
+    return ids;
+  }
+
+  std::unique_ptr<Vectors<T>> pack(const std::size_t* which, std::size_t n) const {
+    return std::make_unique<Vectors<T>>(spec_, level_, samples_, samples_of(which, n), packed_);
   }
 
   // Rows are gathered in groups, so that a large n needs no copy of all its vectors.
@@ -149,32 +198,37 @@ class VectorRows final : public Rows<T> {
 };
 
 // Stored rows, added up. sum[c] += sum_i coefficients_i T(rows_i[columns_c]) in the order of i, a stripe of
-// columns at a time, with the same arithmetic as freshly made tiles.
+// columns at a time, with the same arithmetic as freshly made tiles. No columns: all n_columns in their order.
 template <class T, class S>
 void add_rows(const Loops<T>& loops, Team& team, const S* const* rows, const double* coefficients, std::size_t n,
-              const std::vector<std::size_t>& columns, double* sum) {
+              const std::size_t* columns, std::size_t n_columns, double* sum) {
   constexpr std::size_t stripe = 1024;
   const auto one_stripe = [&](std::size_t s, std::size_t) {
     T values[tile_rows][stripe];
     const T* group[tile_rows];
     double weights[tile_rows];
-    const std::size_t begin = s * stripe, width = std::min(columns.size() - begin, stripe);
+    const std::size_t begin = s * stripe, width = std::min(n_columns - begin, stripe);
     for (std::size_t i = 0; i < n; i += tile_rows) {
       for (std::size_t r = 0; r < tile_rows; ++r) {
+        const bool exists = i + r < n;
         group[r] = values[r];
-        weights[r] = i + r < n ? coefficients[i + r] : 0.0;
-        if (i + r < n) {
-          for (std::size_t c = 0; c < width; ++c) values[r][c] = T(rows[i + r][columns[begin + c]]);
-        } else {
+        weights[r] = exists ? coefficients[i + r] : 0.0;
+        if (!exists) {
           std::fill_n(values[r], width, T(0));
+        } else if (columns != nullptr) {
+          for (std::size_t c = 0; c < width; ++c) values[r][c] = T(rows[i + r][columns[begin + c]]);
+        } else if constexpr (std::is_same_v<T, S>) {
+          group[r] = rows[i + r] + begin;
+        } else {
+          for (std::size_t c = 0; c < width; ++c) values[r][c] = T(rows[i + r][begin + c]);
         }
       }
       loops.accumulate(weights, group, width, sum + begin);
     }
   };
-  const std::size_t n_stripes = (columns.size() + stripe - 1) / stripe;
+  const std::size_t n_stripes = (n_columns + stripe - 1) / stripe;
   // Below this a second thread costs more than it brings.
-  if (n * columns.size() < (std::size_t{1} << 17)) {
+  if (n * n_columns < (std::size_t{1} << 17)) {
     for (std::size_t s = 0; s < n_stripes; ++s) one_stripe(s, 0);
   } else {
     team.for_each(n_stripes, one_stripe);
@@ -185,34 +239,67 @@ void add_rows(const Loops<T>& loops, Team& team, const S* const* rows, const dou
 template <class T>
 class CachedRows final : public Rows<T> {
  public:
-  // fill(which, n, out): out[i] receives the row of which[i]. Some `batch` rows at most are asked for at once.
+  // fill(which, n, out): out[i] receives the row of which[i]. Some `batch` rows at most are asked for at once. Single
+  // values, which do not need a row, come from `direct` where there is one.
   using Fill = std::function<void(const std::size_t* which, std::size_t n, T* const* out)>;
 
-  CachedRows(const Level& level, std::size_t n_points, std::size_t bytes, std::size_t batch, Fill fill, Team& team)
+  CachedRows(const Level& level, std::size_t n_points, std::size_t bytes, std::size_t batch, Fill fill, Team& team,
+             std::shared_ptr<Rows<T>> direct = nullptr)
       : Rows<T>(n_points),
         loops_(level.loops<T>()),
         batch_((batch + tile_rows - 1) / tile_rows * tile_rows),  // rows are added up in groups of a tile
         cache_(n_points, n_points, std::max(bytes, batch_ * n_points * sizeof(T))),
         fill_(std::move(fill)),
-        team_(team) {}
+        team_(team),
+        direct_(std::move(direct)) {}
 
+  std::size_t evaluations() const override { return this->evaluations_ + (direct_ ? direct_->evaluations() : 0); }
+
+  // Of a pair, one row is enough, K being symmetric; where neither is stored, the value is computed.
   void square(const std::size_t* which, std::size_t n, T* out) override {
-    visit(which, n, [&](std::size_t first, const std::vector<const T*>& rows) {
-      for (std::size_t i = 0; i < rows.size(); ++i) {
-        for (std::size_t j = 0; j < n; ++j) out[(first + i) * n + j] = rows[i][which[j]];
-      }
-    });
+    if (!direct_) {
+      visit(which, n, [&](std::size_t first, const std::vector<const T*>& rows) {
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+          for (std::size_t j = 0; j < n; ++j) out[(first + i) * n + j] = rows[i][which[j]];
+        }
+      });
+      return;
+    }
+    std::vector<const T*> rows(n);
+    std::vector<std::size_t> missing, places;
+    for (std::size_t i = 0; i < n; ++i) {
+      rows[i] = cache_.find(which[i]);
+      if (rows[i] != nullptr) continue;
+      missing.push_back(which[i]);
+      places.push_back(i);
+    }
+    std::vector<T> fresh(missing.size() * missing.size());
+    direct_->square(missing.data(), missing.size(), fresh.data());
+    for (std::size_t i = 0; i < n; ++i) {
+      if (rows[i] == nullptr) continue;
+      for (std::size_t j = 0; j < n; ++j) out[i * n + j] = rows[i][which[j]];
+      for (const std::size_t j : places) out[j * n + i] = rows[i][which[j]];
+    }
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      for (std::size_t j = 0; j < places.size(); ++j) out[places[i] * n + places[j]] = fresh[i * places.size() + j];
+    }
   }
 
   void add(const std::size_t* which, const double* coefficients, std::size_t n, double* sum) override {
+    const bool all = this->active_.size() == this->n_points_;
     visit(which, n, [&](std::size_t first, const std::vector<const T*>& rows) {
-      add_rows<T>(loops_, team_, rows.data(), coefficients + first, rows.size(), this->active_, sum);
+      add_rows<T>(loops_, team_, rows.data(), coefficients + first, rows.size(), all ? nullptr : this->active_.data(),
+                  this->active_.size(), sum);
     });
   }
 
-  // By the rows of the columns, K being symmetric.
   void add_at(const std::size_t* columns, std::size_t n_columns, const std::size_t* which, const double* coefficients,
               std::size_t n, double* sum) override {
+    if (direct_) {
+      direct_->add_at(columns, n_columns, which, coefficients, n, sum);
+      return;
+    }
+    // By the rows of the columns, K being symmetric.
     std::vector<T> values;
     visit(columns, n_columns, [&](std::size_t first, const std::vector<const T*>& rows) {
       const std::size_t width = rows.size();
@@ -228,6 +315,14 @@ class CachedRows final : public Rows<T> {
         loops_.accumulate(weights, group, width, sum + first);
       }
     });
+  }
+
+  void add_among(const std::size_t* which, const double* coefficients, std::size_t n, double* sum) override {
+    if (direct_) {
+      direct_->add_among(which, coefficients, n, sum);
+    } else {
+      Rows<T>::add_among(which, coefficients, n, sum);
+    }
   }
 
  private:
@@ -250,7 +345,7 @@ class CachedRows final : public Rows<T> {
       for (const std::size_t row : missing) room.push_back(cache_.insert(row));
       if (!missing.empty()) {
         fill_(missing.data(), missing.size(), room.data());
-        this->evaluations_ += missing.size() * this->n_points_;
+        if (!direct_) this->evaluations_ += missing.size() * this->n_points_;
       }
       for (std::size_t i = first; i < last; ++i) rows.push_back(cache_.find(which[i]));
       use(first, rows);
@@ -262,6 +357,7 @@ class CachedRows final : public Rows<T> {
   RowCache<T> cache_;
   Fill fill_;
   Team& team_;
+  std::shared_ptr<Rows<T>> direct_;
 };
 
 // A matrix in memory; S is how it is stored.
@@ -308,7 +404,7 @@ class MatrixRows final : public Rows<T> {
                    std::size_t n, double* sum) {
     std::vector<const S*> rows(n);
     for (std::size_t i = 0; i < n; ++i) rows[i] = row_of(which[i]);
-    add_rows<T>(loops_, team_, rows.data(), coefficients, n, columns, sum);
+    add_rows<T>(loops_, team_, rows.data(), coefficients, n, columns.data(), columns.size(), sum);
   }
 
   const Loops<T>& loops_;

@@ -51,6 +51,7 @@ template <>
 struct PowerOfTwo<float> {
   using Int = std::int32_t;
   static constexpr float lowest = -126.0f, round = 12582912.0f;
+  static constexpr float ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
   static constexpr int mantissa = 23;
   static constexpr float polynomial[] = {1.54531629451e-4f, 1.33908633647e-3f, 9.61808255728e-3f,
                                          5.55035711422e-2f, 2.40226507606e-1f, 6.93147188026e-1f};
@@ -60,6 +61,7 @@ template <>
 struct PowerOfTwo<double> {
   using Int = std::int64_t;
   static constexpr double lowest = -1022.0, round = 6755399441055744.0;
+  static constexpr double ln2_high = 6.93145751953125e-1, ln2_low = 1.42860682030941723212e-6;
   static constexpr int mantissa = 52;
   static constexpr double polynomial[] = {4.4549605981865183938e-10, 7.0725859492692236999e-9, 1.0178062445845773521e-7,
                                           1.3215442587921689653e-6,  1.5252733829836118394e-5, 1.5403530441736050155e-4,
@@ -67,16 +69,22 @@ struct PowerOfTwo<double> {
                                           2.402265069591009822e-1,   6.9314718055994530942e-1};
 };
 
+#if defined(__FMA__) || defined(__aarch64__)
+inline constexpr bool fused = true;  // a * b + c is rounded once
+#else
+inline constexpr bool fused = false;
+#endif
+
 // exp(rate * t) where rate * t <= 0, to about one unit in the last place; 0 below the smallest normal number, exactly 1
 // at 0. The rate is split in two, so that its rounding does not show in large exponents.
 template <class T>
 struct Exponential {
-  T high, low;
+  T rate, high, low;
 
-  explicit Exponential(double rate) {
+  explicit Exponential(double exact_rate) : rate(T(exact_rate)) {
     constexpr double log2_e = 1.44269504088896338700, rest = 2.03552737409310331e-17;
-    high = T(rate * log2_e);
-    low = T(__builtin_fma(rate, log2_e, -double(high)) + rate * rest);
+    high = T(exact_rate * log2_e);
+    low = T(__builtin_fma(exact_rate, log2_e, -double(high)) + exact_rate * rest);
   }
 
   Vec<T> operator()(Vec<T> t) const {
@@ -85,7 +93,13 @@ struct Exponential {
     const Vec<T> shifted = t * high + Two::round;
     const Vec<T> n = shifted - Two::round;
     const auto vanishes = n < Two::lowest;
-    const Vec<T> r = (t * high - n) + t * low;  // the product is not rounded: a fused multiply-add
+    Vec<T> r;
+    if constexpr (fused) {
+      r = (t * high - n) + t * low;
+    } else {  // x = n ln 2 + r ln 2, n times the high part being exact
+      const Vec<T> x = t * rate;
+      r = ((x - n * Two::ln2_high) - n * Two::ln2_low) * T(1.44269504088896338700);
+    }
     Vec<T> p = broadcast<T>(Two::polynomial[0]);
 #pragma GCC unroll 16
     for (std::size_t k = 1; k < sizeof(Two::polynomial) / sizeof(T); ++k) p = p * r + Two::polynomial[k];

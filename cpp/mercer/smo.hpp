@@ -17,6 +17,9 @@
 
 namespace mercer {
 
+// A block is optimised to this fraction of the violation outside: what is more would only fit the block to itself.
+inline constexpr double inner_accuracy = 0.3;
+
 enum class PairRule { gain, violation };
 // `coarse` stays inside the solver: the rounding of the working rows has come near the violation.
 enum class Status { solved, max_iter, max_seconds, stopped, unbounded, indefinite, stalled, coarse };
@@ -25,8 +28,8 @@ struct SmoOptions {
   double tol = 1e-3;
   PairRule rule = PairRule::gain;
   std::size_t max_iter = std::numeric_limits<std::size_t>::max();
-  std::size_t block = 1024;  // points in a block when there are more than `whole`
-  std::size_t whole = 2048;  // up to this many points, the block is everything
+  std::size_t block = 512;   // most points in a block
+  std::size_t whole = 2048;  // up to this many points, the block becomes everything where the run is long
   std::size_t polish = 256;  // up to this many points, the solution is exact up to rounding
   bool shrinking = true;
   bool full_precision = false;
@@ -76,8 +79,11 @@ class Solver {
         full_(full),
         watch_(watch),
         f_(problem.n_points, 0.0),
-        coefficient_(problem.n_points, 0.0),
-        active_(all_positions(problem.n_points)) {
+        exact_f_(problem.n_points, 0.0),
+        base_(problem.n_points, 0.0),
+        order_(all_positions(problem.n_points)),
+        n_active_(problem.n_points),
+        block_(std::clamp<std::size_t>(problem.n_points / 32, std::min<std::size_t>(128, options.block), options.block)) {
     make_layers();
     stride_ = std::max<std::size_t>(1, problem.n_points / 16);
   }
@@ -86,7 +92,7 @@ class Solver {
     SmoResult result;
     refresh();
     bool full = options_.full_precision || single_ == nullptr || !single_resolves();
-    double target = 0.9 * options_.tol, last = violation(active_);
+    double target = 0.9 * options_.tol, last = violation();
     std::size_t stalls = 0;
     while (true) {
       status_ = full ? rounds(full_, target) : rounds(*single_, target);
@@ -99,22 +105,21 @@ class Solver {
       }
       if (status_ == Status::solved && !full) {
         catch_up(*single_);
-        const double everywhere = violation(active_);
-        if (everywhere > options_.tol) continue;
+        if (violation() > options_.tol) continue;
         if (confirm()) {
-          record(violation(active_));
-          if (violation(active_) <= options_.tol) break;
+          record(violation());
+          if (violation() <= options_.tol) break;
         }
       }
       refresh();
-      const double inside = violation(active_);
+      const double inside = violation();
       if (status_ == Status::coarse) {
         full = full || inside > 0.5 * last;
         last = inside;
         continue;
       }
       reactivate();
-      const double everywhere = violation(active_);
+      const double everywhere = violation();
       record(everywhere);
       if (status_ != Status::solved || everywhere <= options_.tol) break;
       if (inside > options_.tol) {
@@ -130,7 +135,8 @@ class Solver {
         target = std::max(0.5 * target, 0.1 * options_.tol);
       }
     }
-    result.violation = violation(active_);
+    reactivate();
+    result.violation = violation();
     result.objective = objective();
     result.a.resize(problem_.n_variables);
     result.gradient.resize(problem_.n_variables);
@@ -184,25 +190,6 @@ class Solver {
   std::size_t n_groups() const { return separate() ? 2 : 1; }
   std::size_t group_of(std::size_t layer) const { return separate() && group_sign_[layer] < 0 ? 1 : 0; }
 
-  // f in double for all points: exact for the coefficients at hand, whatever the working precision was. Only
-  // what has changed since the last time is computed.
-  void refresh() {
-    std::vector<std::size_t> changed;
-    std::vector<double> change;
-    changes_since(coefficient_, changed, change);
-    for (std::size_t k = 0; k < changed.size(); ++k) coefficient_[changed[k]] = coefficient(changed[k]);
-    if (exact_f_.empty()) exact_f_.assign(f_.size(), 0.0);
-    if (full_.n_active() != f_.size()) full_.restrict_to(all_positions(f_.size()));
-    full_.add(changed.data(), change.data(), changed.size(), exact_f_.data());
-    f_ = exact_f_;
-    for (Dropped& dropped : dropped_) dropped.coefficient = coefficient_;
-    objective_ = objective();
-    slope_ = 0.0;
-    for (const Layer& layer : layers_) {
-      for (std::size_t i = 0; i < f_.size(); ++i) slope_ += layer.linear[i] * layer.a[i];
-    }
-  }
-
   // s a of a point.
   double coefficient(std::size_t i) const {
     double sum = 0.0;
@@ -210,15 +197,42 @@ class Solver {
     return sum;
   }
 
+  // Where s a differs from what it was, by point: `before` is in the order of the points.
   void changes_since(const std::vector<double>& before, std::vector<std::size_t>& changed,
                      std::vector<double>& change) const {
+    std::vector<double> now(f_.size());
+    for (std::size_t i = 0; i < f_.size(); ++i) now[order_[i]] = coefficient(i);
     changed.clear();
     change.clear();
-    for (std::size_t i = 0; i < f_.size(); ++i) {
-      const double difference = coefficient(i) - before[i];
-      if (difference == 0.0) continue;
-      changed.push_back(i);
-      change.push_back(difference);
+    for (std::size_t point = 0; point < f_.size(); ++point) {
+      if (now[point] == before[point]) continue;
+      changed.push_back(point);
+      change.push_back(now[point] - before[point]);
+    }
+  }
+
+  std::vector<double> coefficients() const {
+    std::vector<double> by_point(f_.size());
+    for (std::size_t i = 0; i < f_.size(); ++i) by_point[order_[i]] = coefficient(i);
+    return by_point;
+  }
+
+  // f in double for all points: exact for the coefficients at hand, whatever the working precision was. Only what has
+  // changed since the last time is computed.
+  void refresh() {
+    std::vector<std::size_t> changed;
+    std::vector<double> change;
+    changes_since(base_, changed, change);
+    base_ = coefficients();
+    full_.restrict_to(all_positions(f_.size()));
+    full_.add(changed.data(), change.data(), changed.size(), exact_f_.data());
+    for (std::size_t i = 0; i < f_.size(); ++i) f_[i] = exact_f_[order_[i]];
+    for (Dropped& dropped : dropped_) dropped.coefficient = base_;
+    squared_change_ = 0.0;
+    objective_ = objective();
+    slope_ = 0.0;
+    for (const Layer& layer : layers_) {
+      for (std::size_t i = 0; i < f_.size(); ++i) slope_ += layer.linear[i] * layer.a[i];
     }
   }
 
@@ -227,16 +241,38 @@ class Solver {
   void catch_up(Rows<T>& rows) {
     std::vector<std::size_t> changed;
     std::vector<double> change, delta;
-    for (Dropped& dropped : dropped_) {
+    std::size_t end = f_.size();
+    for (const Dropped& dropped : dropped_) {
       changes_since(dropped.coefficient, changed, change);
-      delta.assign(dropped.points.size(), 0.0);
-      rows.restrict_to(dropped.points);
+      delta.assign(end - dropped.begin, 0.0);
+      rows.restrict_to({order_.begin() + std::ptrdiff_t(dropped.begin), order_.begin() + std::ptrdiff_t(end)});
       rows.add(changed.data(), change.data(), changed.size(), delta.data());
-      for (std::size_t c = 0; c < delta.size(); ++c) f_[dropped.points[c]] += delta[c];
+      for (std::size_t c = 0; c < delta.size(); ++c) f_[dropped.begin + c] += delta[c];
+      end = dropped.begin;
     }
-    if (dropped_.empty()) return;
     reactivate();
-    rows.restrict_to(active_);
+  }
+
+  // All points take part again, in their own order; their f must be up to date.
+  void reactivate() {
+    n_active_ = f_.size();
+    if (dropped_.empty()) return;
+    dropped_.clear();
+    std::vector<std::size_t> position(f_.size());
+    for (std::size_t i = 0; i < f_.size(); ++i) position[order_[i]] = i;
+    reorder(position);
+  }
+
+  // Position k receives what was at from[k].
+  void reorder(const std::vector<std::size_t>& from) {
+    for (Layer& layer : layers_) layer.reorder(from);
+    const std::vector<double> f = f_;
+    const std::vector<std::size_t> order = order_;
+    for (std::size_t k = 0; k < from.size(); ++k) {
+      f_[k] = f[from[k]];
+      order_[k] = order[from[k]];
+    }
+    previous_.clear();
   }
 
   // Certify f kept in float32 rows: where its error, estimated, is far below the tolerance, objective, gap and violation
@@ -244,29 +280,36 @@ class Solver {
   // more points test the estimate.
   bool confirm() {
     constexpr std::size_t probes = 128;
-    const double error = drift<float>(squared_change(layers_, active_, active_));
+    const double error = drift<float>(squared_change_);
     if (error > 0.25 * options_.tol) return false;
-    const std::vector<Extremes> groups = extremes(active_);
-    std::vector<std::size_t> points, changed;
-    std::vector<double> exact, change;
+    const std::vector<Extremes> groups = extremes();
+    std::vector<std::size_t> changed, others;
+    std::vector<double> change;
+    changes_since(base_, changed, change);
+    std::vector<char> moved(f_.size(), 0);
+    for (const std::size_t i : changed) moved[i] = 1;
     for (std::size_t i = 0; i < f_.size(); ++i) {
       bool counts = i % std::max<std::size_t>(1, f_.size() / probes) == 0;
       for (std::size_t l = 0; l < layers_.size() && !counts; ++l) {
-        const Extremes& group = groups[group_of(l)];
         // a > 0, or a slope that may be negative
-        const double b = group.middle(problem_.equality) , limit = 0.5 * group.violation(problem_.equality) + 2.0 * error;
-        counts = layers_[l].a[i] > 0.0 || layers_[l].up[i] - f_[i] >= b - limit || layers_[l].low[i] - f_[i] <= b + limit;
+        const Extremes& group = groups[group_of(l)];
+        const double b = group.middle(problem_.equality);
+        const double limit = 0.5 * group.violation(problem_.equality) + 2.0 * error;
+        counts =
+            layers_[l].a[i] > 0.0 || layers_[l].up[i] - f_[i] >= b - limit || layers_[l].low[i] - f_[i] <= b + limit;
       }
-      if (!counts) continue;
-      points.push_back(i);
-      exact.push_back(exact_f_[i]);
+      if (counts && !moved[i]) others.push_back(i);
     }
-    changes_since(coefficient_, changed, change);
-    full_.add_at(points.data(), points.size(), changed.data(), change.data(), changed.size(), exact.data());
-    double worst = 0.0;
-    for (std::size_t c = 0; c < points.size(); ++c) worst = std::max(worst, std::abs(exact[c] - f_[points[c]]));
-    if (worst > error) return false;
-    for (std::size_t c = 0; c < points.size(); ++c) f_[points[c]] = exact[c];
+    std::vector<double> among(changed.size(), 0.0), at(others.size(), 0.0);
+    full_.add_among(changed.data(), change.data(), changed.size(), among.data());
+    full_.add_at(others.data(), others.size(), changed.data(), change.data(), changed.size(), at.data());
+    std::vector<double> exact = f_;
+    for (std::size_t c = 0; c < changed.size(); ++c) exact[changed[c]] = exact_f_[changed[c]] + among[c];
+    for (std::size_t c = 0; c < others.size(); ++c) exact[others[c]] = exact_f_[others[c]] + at[c];
+    for (std::size_t i = 0; i < f_.size(); ++i) {
+      if (std::abs(exact[i] - f_[i]) > error) return false;
+    }
+    f_ = std::move(exact);
     objective_ = objective();
     return true;
   }
@@ -275,7 +318,7 @@ class Solver {
   // squared distance in feature space, at most a bound, for every point), must be below the tolerance.
   bool single_resolves() {
     const std::size_t m = f_.size(), n = std::min<std::size_t>(m, 128);
-    if (m <= 512) return false;  // double costs nothing here
+    if (m <= options_.polish) return false;  // double costs nothing here
     std::vector<std::size_t> which(n);
     for (std::size_t k = 0; k < n; ++k) which[k] = k * m / n;
     std::vector<double> matrix(n * n), distances;
@@ -289,19 +332,21 @@ class Solver {
     for (const Layer& layer : layers_)
       bound = std::max(bound, *std::max_element(layer.upper.begin(), layer.upper.end()));
     std::nth_element(distances.begin(), distances.begin() + n / 2, distances.end());
-    const double step = std::min(bound, violation(active_) / std::max(distances[n / 2], smallest_curvature));
+    const double step = std::min(bound, violation() / std::max(distances[n / 2], smallest_curvature));
     const double rounding = double(std::numeric_limits<float>::epsilon()) * largest;
     return rounding * step * std::sqrt(double(m)) < 0.25 * options_.tol;
   }
 
-  std::vector<Extremes> extremes(const std::vector<std::size_t>& points) const {
+  // Of the active points.
+  std::vector<Extremes> extremes() {
     std::vector<Extremes> groups(n_groups());
     for (std::size_t l = 0; l < layers_.size(); ++l) {
       Extremes& group = groups[group_of(l)];
-      for (const std::size_t i : points) {
-        group.largest = std::max(group.largest, layers_[l].up[i] - f_[i]);
-        group.smallest = std::min(group.smallest, layers_[l].low[i] - f_[i]);
-      }
+      Candidate largest, smallest;
+      level_.full.update_and_extremes(0.0, nullptr, nullptr, layers_[l].up.data(), layers_[l].low.data(), n_active_,
+                                      f_.data(), &largest, &smallest);
+      group.largest = std::max(group.largest, largest.value);
+      group.smallest = std::min(group.smallest, smallest.value);
     }
     return groups;
   }
@@ -312,7 +357,7 @@ class Solver {
     return worst;
   }
 
-  double violation(const std::vector<std::size_t>& points) const { return worst(extremes(points)); }
+  double violation() { return worst(extremes()); }
 
   double objective() const {
     double sum = 0.0;
@@ -324,14 +369,14 @@ class Solver {
     return sum;
   }
 
-  double gap() const {
+  double gap() {
     if (hard_) return hard_gap();
-    const std::vector<Extremes> groups = extremes(active_);
+    const std::vector<Extremes> groups = extremes();
     double sum = 0.0;
     for (std::size_t l = 0; l < layers_.size(); ++l) {
       const Layer& layer = layers_[l];
       const double b = groups[group_of(l)].middle(problem_.equality);
-      for (const std::size_t i : active_) {
+      for (std::size_t i = 0; i < n_active_; ++i) {
         if (layer.variable[i] < 0) continue;
         const double slope = layer.sign[i] * (f_[i] + b) + layer.linear[i];
         sum += gap_term(layer.a[i], slope, layer.upper[i], layer.ridge[i]);
@@ -402,14 +447,13 @@ class Solver {
     return Status::solved;
   }
 
-  // Sum of (change of s a since the last refresh)^2 over `points`, which are at `positions` of the layers.
-  double squared_change(const std::vector<Layer>& layers, const std::vector<std::size_t>& positions,
-                        const std::vector<std::size_t>& points) const {
+  // Sum of (change of s a since the last refresh)^2 over the points of a block, whose coefficients are in `layers`.
+  double squared_change(const std::vector<Layer>& layers, const std::vector<std::size_t>& points) const {
     double sum = 0.0;
-    for (std::size_t k = 0; k < points.size(); ++k) {
-      double coefficient = -coefficient_[points[k]];
-      for (const Layer& layer : layers) coefficient += layer.sign[positions[k]] * layer.a[positions[k]];
-      sum += coefficient * coefficient;
+    for (std::size_t c = 0; c < points.size(); ++c) {
+      double change = -base_[order_[points[c]]];
+      for (const Layer& layer : layers) change += layer.sign[c] * layer.a[c];
+      sum += change * change;
     }
     return sum;
   }
@@ -423,40 +467,31 @@ class Solver {
     return rounding * std::sqrt(std::max(0.0, squared_change));
   }
 
-  // After an exact f of all points.
-  void reactivate() {
-    active_ = all_positions(f_.size());
-    dropped_.clear();
-  }
-
-  // Active sets only ever shrink or become everything again, so their size tells them apart.
-  template <class T>
-  void restrict(Rows<T>& rows) {
-    if (rows.n_active() != active_.size()) rows.restrict_to(active_);
-  }
-
   // Optimise the active points until their violation is at most `target`.
   template <class T>
   Status rounds(Rows<T>& rows, double target) {
     restrict(rows);
     Block<T> block;
+    std::size_t used = 0;  // kernel values, whether they had to be computed or not
     std::vector<std::size_t> changed;
     std::vector<double> change, delta;
     for (std::size_t round = 0;; ++round) {
-      std::vector<Extremes> groups = extremes(active_);
+      const std::vector<Extremes> groups = extremes();
       const double outer = worst(groups);
       if (n_iter_ >= next_record_ || round == 0) record(outer);
-      const bool unpolished = round == 0 && active_.size() <= options_.polish && outer > 0.0;
+      const bool unpolished = round == 0 && n_active_ <= options_.polish && outer > 0.0;
       if (outer <= target && !unpolished) return Status::solved;
-      const Status limit = check_limits(outer, drift<T>(squared_change(layers_, active_, active_)));
+      const Status limit = check_limits(outer, drift<T>(squared_change_));
       if (limit != Status::solved) return limit;
       if (options_.shrinking && ++rounds_ % 8 == 0 && shrink(groups)) restrict(rows);
-      const bool everything = active_.size() <= options_.whole;
+      // A long run over few points pays for the whole matrix.
+      const bool everything = n_active_ <= std::max(block_, options_.polish) || (n_active_ <= options_.whole &&
+                              used > 2 * n_active_ * n_active_);
       select(everything, groups, block.points);
       load(rows, block);
-      change_elsewhere_ =
-          squared_change(layers_, active_, active_) - squared_change(layers_, block.points, block.points);
-      const Status status = optimise(block, everything ? target : std::max(target, 0.1 * outer), everything);
+      change_elsewhere_ = squared_change_ - squared_change(block.layers, block.points);
+      const Status status = optimise(block, everything ? target : std::max(target, inner_accuracy * outer), everything);
+      squared_change_ = std::max(0.0, change_elsewhere_) + squared_change(block.layers, block.points);
       // Write back what has changed.
       changed.clear();
       change.clear();
@@ -468,26 +503,34 @@ class Solver {
           layers_[l].copy_from(block.layers[l], c, i);
         }
         if (difference != 0.0) {
-          changed.push_back(i);
+          changed.push_back(order_[i]);
           change.push_back(difference);
         }
       }
       if (everything) {
         for (std::size_t c = 0; c < block.size(); ++c) f_[block.points[c]] = block.f[c];
       } else {
-        delta.assign(active_.size(), 0.0);
+        used += block.size() * block.size() + changed.size() * n_active_;
+        delta.assign(n_active_, 0.0);
         rows.add(changed.data(), change.data(), changed.size(), delta.data());
-        for (std::size_t c = 0; c < active_.size(); ++c) f_[active_[c]] += delta[c];
+        for (std::size_t c = 0; c < n_active_; ++c) f_[c] += delta[c];
       }
       if (status != Status::solved) return status;
     }
   }
 
-  // Drop the points none of whose variables can be part of a violating pair while the extremes stay where
-  // they are.
+  // Active sets only ever shrink or become everything again, so their size tells them apart.
+  template <class T>
+  void restrict(Rows<T>& rows) {
+    if (rows.n_active() == n_active_) return;
+    rows.restrict_to({order_.begin(), order_.begin() + std::ptrdiff_t(n_active_)});
+  }
+
+  // Leave out the points none of whose variables can be part of a violating pair while the extremes stay where they are:
+  // they go behind the others.
   bool shrink(const std::vector<Extremes>& groups) {
     std::vector<std::size_t> kept, left_out;
-    for (const std::size_t i : active_) {
+    for (std::size_t i = 0; i < n_active_; ++i) {
       bool needed = false;
       for (std::size_t l = 0; l < layers_.size() && !needed; ++l) {
         Extremes group = groups[group_of(l)];
@@ -497,11 +540,14 @@ class Solver {
       }
       (needed ? kept : left_out).push_back(i);
     }
-    if (kept.size() > 0.8 * static_cast<double>(active_.size())) return false;
-    active_ = std::move(kept);
-    dropped_.push_back({std::move(left_out), std::vector<double>(f_.size())});
-    for (std::size_t i = 0; i < f_.size(); ++i) dropped_.back().coefficient[i] = coefficient(i);
-    previous_.clear();
+    if (kept.size() > 0.8 * static_cast<double>(n_active_)) return false;
+    dropped_.push_back({kept.size(), coefficients()});
+    std::vector<std::size_t> from = std::move(kept);
+    const std::size_t n_kept = from.size();
+    from.insert(from.end(), left_out.begin(), left_out.end());
+    for (std::size_t i = n_active_; i < f_.size(); ++i) from.push_back(i);
+    reorder(from);
+    n_active_ = n_kept;
     return true;
   }
 
@@ -509,12 +555,12 @@ class Solver {
   // before.
   void select(bool everything, const std::vector<Extremes>& groups, std::vector<std::size_t>& points) {
     if (everything) {
-      points = active_;
+      points = all_positions(n_active_);
       return;
     }
-    chosen_.assign(f_.size(), 0);
+    chosen_.assign(n_active_, 0);
     points.clear();
-    const std::size_t wanted = previous_.empty() ? options_.block : options_.block / 2;
+    const std::size_t wanted = previous_.empty() ? block_ : block_ / 2;
     const std::size_t share = std::max<std::size_t>(1, wanted / (2 * n_groups()));
     for (std::size_t g = 0; g < n_groups(); ++g) {
       Extremes limits = groups[g];
@@ -523,7 +569,7 @@ class Solver {
       take_most_violating(g, false, limits.largest, share, points);
     }
     for (const std::size_t i : previous_) {
-      if (points.size() >= options_.block) break;
+      if (points.size() >= block_) break;
       if (!chosen_[i]) {
         chosen_[i] = 1;
         points.push_back(i);
@@ -535,25 +581,24 @@ class Solver {
   // Points of group g that may move up (down) and lie above (below) the limit; ties go to the smaller number.
   void take_most_violating(std::size_t g, bool upwards, double limit, std::size_t share,
                            std::vector<std::size_t>& points) {
-    candidates_.clear();
-    for (std::size_t l = 0; l < layers_.size(); ++l) {
-      if (group_of(l) != g) continue;
-      for (const std::size_t i : active_) {
-        if (chosen_[i]) continue;
-        const double v = (upwards ? layers_[l].up[i] : layers_[l].low[i]) - f_[i];
-        const double urgency = upwards ? v - limit : limit - v;
-        if (urgency > 0.0) candidates_.push_back({urgency, i});
+    // Where there are many, every sixteenth tells how large a violation must be to count.
+    constexpr std::size_t step = 16;
+    double enough = 0.0;
+    if (n_active_ > 4 * step * share) {
+      gather_violating(g, upwards, limit, 0.0, step);
+      const std::size_t rank = share / step + share / (2 * step) + 8;
+      if (candidates_.size() > rank) {
+        std::nth_element(candidates_.begin(), candidates_.begin() + std::ptrdiff_t(rank), candidates_.end(), comes_before);
+        enough = candidates_[rank].value;
       }
     }
-    const auto before = [](const Candidate& x, const Candidate& y) {
-      return x.value != y.value ? x.value > y.value : x.position < y.position;
-    };
+    gather_violating(g, upwards, limit, enough, 1);
+    if (enough > 0.0 && candidates_.size() < share) gather_violating(g, upwards, limit, 0.0, 1);
     if (candidates_.size() > share) {
-      std::nth_element(candidates_.begin(), candidates_.begin() + static_cast<std::ptrdiff_t>(share), candidates_.end(),
-                       before);
+      std::nth_element(candidates_.begin(), candidates_.begin() + std::ptrdiff_t(share), candidates_.end(), comes_before);
       candidates_.resize(share);
     }
-    std::sort(candidates_.begin(), candidates_.end(), before);
+    std::sort(candidates_.begin(), candidates_.end(), comes_before);
     for (const Candidate& candidate : candidates_) {
       if (chosen_[candidate.position]) continue;
       chosen_[candidate.position] = 1;
@@ -561,11 +606,31 @@ class Solver {
     }
   }
 
+  static bool comes_before(const Candidate& x, const Candidate& y) {
+    return x.value != y.value ? x.value > y.value : x.position < y.position;
+  }
+
+  // Every `step`-th active point whose violation is above `enough`.
+  void gather_violating(std::size_t g, bool upwards, double limit, double enough, std::size_t step) {
+    candidates_.clear();
+    for (std::size_t l = 0; l < layers_.size(); ++l) {
+      if (group_of(l) != g) continue;
+      const double* bound = upwards ? layers_[l].up.data() : layers_[l].low.data();
+      const double sign = upwards ? 1.0 : -1.0;
+      for (std::size_t i = 0; i < n_active_; i += step) {
+        const double urgency = sign * (bound[i] - f_[i] - limit);
+        if (urgency > enough && !chosen_[i]) candidates_.push_back({urgency, i});
+      }
+    }
+  }
+
   template <class T>
   void load(Rows<T>& rows, Block<T>& block) {
     const std::size_t n = block.size();
     block.matrix.resize(n * n);
-    rows.square(block.points.data(), n, block.matrix.data());
+    ids_.resize(n);
+    for (std::size_t c = 0; c < n; ++c) ids_[c] = order_[block.points[c]];
+    rows.square(ids_.data(), n, block.matrix.data());
     block.zeros.assign(n, T(0));
     block.f.resize(n);
     block.layers.resize(layers_.size());
@@ -633,7 +698,7 @@ class Solver {
       if (iteration % 1024 == 1023 || n_iter_ >= options_.max_iter || (everything && n_iter_ >= next_record_)) {
         if (everything) sync(block);
         if (everything && n_iter_ >= next_record_) record(violation);
-        const double change = change_elsewhere_ + squared_change(block.layers, all_positions(n), block.points);
+        const double change = change_elsewhere_ + squared_change(block.layers, block.points);
         const Status limit = check_limits(violation, drift<T>(change));
         if (limit != Status::solved) return violation <= eps ? Status::solved : limit;
       }
@@ -755,19 +820,22 @@ class Solver {
 
   std::vector<Layer> layers_;
   std::vector<double> group_sign_;
-  std::vector<double> f_, exact_f_;
-  std::vector<double> coefficient_;  // s a per point, at the last refresh
-  std::vector<std::size_t> active_, previous_;
-  // Points that were left out together, and s a of all points then.
+  std::vector<double> f_;
+  std::vector<double> exact_f_, base_;  // by point: f in double and s a, at the last refresh
+  // Points stand in the order of `order_`: the active ones first, then those left out, the last to go in front.
+  std::vector<std::size_t> order_, previous_, ids_;
+  std::size_t n_active_, block_;
+  // Points from `begin` on that were left out together, and s a of all points then.
   struct Dropped {
-    std::vector<std::size_t> points;
+    std::size_t begin;
     std::vector<double> coefficient;
   };
   std::vector<Dropped> dropped_;
   std::vector<char> chosen_;
   std::vector<Candidate> candidates_;
   bool negative_curvature_ = false, hard_ = true, unlimited_ = false;
-  double change_elsewhere_ = 0.0;  // squared, of s a outside the block, since the last refresh
+  // Of s a since the last refresh, squared and summed: of all points, and of those outside the block.
+  double squared_change_ = 0.0, change_elsewhere_ = 0.0;
   double lowest_ = 0.0;            // weak duality at w = 0: below this, no positive semi-definite kernel can get
   double objective_ = 0.0, slope_ = 0.0, largest_diagonal_ = 0.0;  // slope_ is p'a
   std::size_t n_iter_ = 0, rounds_ = 0, stride_ = 1, next_record_ = 0;

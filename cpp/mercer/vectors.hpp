@@ -55,7 +55,9 @@ struct RowBlock {
 template <class T>
 struct TileScratch {
   std::vector<T> panel, norms;
-  std::vector<double> scattered;  // a sparse row spread over all features
+  std::vector<double> spread;      // sparse: `spread_rows` rows over all features
+  std::vector<double> entries;     // of one of them
+  double alone[spread_rows] = {};  // t(x, 0) of these rows
 };
 
 // The columns: `n` vectors of `samples`, those numbered by `ids` (or all of them), seen through a kernel.
@@ -67,8 +69,8 @@ class Vectors {
   // `packed` keeps all panels in memory (as much as one copy of the data in T); otherwise each is made when
   // used.
   Vectors(const KernelSpec& spec, const Level& level, const Samples& samples, std::vector<std::size_t> ids, bool packed)
-      : spec_(spec), loops_(level.loops<T>()), samples_(samples), ids_(std::move(ids)) {
-    if (samples_.sparse) prepare_sparse();
+      : spec_(spec), loops_(level.loops<T>()), in_double_(level.full), samples_(samples), ids_(std::move(ids)) {
+    if (samples_.sparse) pack_sparse();
     if (packed && !samples_.sparse) {
       panels_.resize(n_panels() * width * samples_.features);
       if (spec_.needs_norms()) norms_.resize(n_panels() * width);
@@ -99,42 +101,83 @@ class Vectors {
     for (std::size_t r = 0; r < n; ++r) dense_row(block.ids[r], block.values.data() + r * samples_.features, 1);
   }
 
-  // tile[r * width + c] = k(row first + r, column c of the panel); rows past the block are undefined.
-  void tile(const RowBlock<T>& block, std::size_t first, std::size_t panel, TileScratch<T>& scratch, T* tile) const {
-    if (samples_.sparse) {
-      sparse_tile(block, first, panel, scratch, tile);
-      return;
-    }
+  bool sparse() const { return samples_.sparse; }
+
+  // tile[r * width + c] = k(row first + r, column c of the panel), r < tile_rows; rows past the block are undefined.
+  void dense_tile(const RowBlock<T>& block, std::size_t first, std::size_t panel, const TileScratch<T>& scratch,
+                  T* tile) const {
     const DenseTile at(*this, block, first, panel, scratch);
     loops_.dense_tile(spec_, at.rows, at.row_norms, at.columns, at.norms, samples_.features, tile);
   }
 
   // sum[c] += sum_r coefficients[r] k(row first + r, column c of the panel), r < tile_rows: the tile is used up at once.
-  void add_tile(const RowBlock<T>& block, std::size_t first, std::size_t panel, TileScratch<T>& scratch,
-                const double* coefficients, double* sum) const {
-    if (samples_.sparse) {
-      T values[tile_rows * width] = {};
-      sparse_tile(block, first, panel, scratch, values);
-      const T* rows[tile_rows];
-      for (std::size_t r = 0; r < tile_rows; ++r) rows[r] = values + r * width;
-      loops_.accumulate(coefficients, rows, columns_in(panel), sum);
-      return;
-    }
+  void add_dense_tile(const RowBlock<T>& block, std::size_t first, std::size_t panel, const TileScratch<T>& scratch,
+                      const double* coefficients, double* sum) const {
     const DenseTile at(*this, block, first, panel, scratch);
     loops_.add_dense_tile(spec_, coefficients, at.rows, at.row_norms, at.columns, at.norms, samples_.features,
                           columns_in(panel), sum);
   }
 
-  // Call before the tiles of a panel.
+  // The same for a packed panel, padded `weights` and `sum`, and for the transpose (see Loops).
+  void add_dense_tile_both_ways(const RowBlock<T>& block, std::size_t first, std::size_t panel,
+                                const TileScratch<T>& scratch, const double* coefficients, const double* weights,
+                                double* sum, double* row_sums) const {
+    const DenseTile at(*this, block, first, panel, scratch);
+    loops_.add_dense_tile_both_ways(spec_, coefficients, at.rows, at.row_norms, at.columns, at.norms, samples_.features,
+                                    weights, sum, row_sums);
+  }
+
+  // Call before the dense tiles of a panel.
   void open_panel(std::size_t panel, TileScratch<T>& scratch) const {
-    if (samples_.sparse) {
-      scratch.scattered.resize(samples_.features, 0.0);
-      return;
-    }
     if (!panels_.empty()) return;
     scratch.panel.resize(width * samples_.features);
     scratch.norms.resize(width);
     pack(panel, scratch.panel.data(), spec_.needs_norms() ? scratch.norms.data() : nullptr);
+  }
+
+  // Spread sparse rows first, first + 1, ... over all features; call `gather_up` when their tiles are done.
+  void spread(const RowBlock<T>& block, std::size_t first, TileScratch<T>& scratch) const {
+    scratch.spread.resize(samples_.features * spread_rows, 0.0);
+    for (std::size_t r = 0; r < spread_rows; ++r) {
+      scratch.entries.clear();
+      if (first + r < block.size()) {
+        for_each_entry(block.samples, block.ids[first + r], [&](std::size_t feature, double x) {
+          scratch.spread[feature * spread_rows + r] = x;
+          scratch.entries.push_back(x);
+        });
+      }
+      scratch.alone[r] = alone(scratch.entries.data(), scratch.entries.size());
+    }
+  }
+
+  void gather_up(const RowBlock<T>& block, std::size_t first, TileScratch<T>& scratch) const {
+    for (std::size_t r = 0; r < spread_rows && first + r < block.size(); ++r) {
+      for_each_entry(block.samples, block.ids[first + r],
+                     [&](std::size_t feature, double) { scratch.spread[feature * spread_rows + r] = 0.0; });
+    }
+  }
+
+  // tile[r * width + c] = k(row first + r, column c of the panel), r < spread_rows, for rows that are spread.
+  //
+  // t(x, y) = t(x, 0) + t(0, y) + sum over y's entries of [t(x_f, y_f) - (t(x_f, 0) + t(0, y_f))]: the bracket is
+  // exactly zero where x has no entry, so the sum is symmetric in x and y to the last bit. In double, whatever T is.
+  void sparse_tile(const RowBlock<T>& block, std::size_t first, std::size_t panel, TileScratch<T>& scratch,
+                   T* tile) const {
+    const std::size_t n = columns_in(panel), begin = panel * width;
+    if (spec_.measure == Measure::dot || spec_.measure == Measure::l2) {
+      const SparseColumns columns{entry_features_.data(), entry_values_.data(), starts_.data() + begin,
+                                  spec_.measure == Measure::l2 ? alone_.data() + begin : nullptr};
+      loops_.sparse_tile(columns, scratch.spread.data(), scratch.alone, n, tile);
+    } else {
+      std::fill_n(tile, spread_rows * width, T(0));
+      for (std::size_t r = 0; r < spread_rows; ++r) {
+        for (std::size_t c = 0; c < n; ++c) tile[r * width + c] = T(sparse_measure(scratch, r, begin + c));
+      }
+    }
+    for (std::size_t r = 0; r < spread_rows && first + r < block.size(); ++r) {
+      loops_.transform(spec_, block.norms.empty() ? T(0) : block.norms[first + r],
+                       norms_.empty() ? nullptr : norms_.data() + begin, tile + r * width);
+    }
   }
 
   // k(x, x), without tiles: most measures of a vector with itself are known.
@@ -189,10 +232,7 @@ class Vectors {
   double squared_norm(std::size_t id) const {
     double sum = 0.0;
     if (samples_.sparse) {
-      for (std::int64_t e = samples_.starts[id]; e < samples_.starts[id + 1]; ++e) {
-        const double x = sparse_value(e);
-        sum += x * x;
-      }
+      for_each_entry(samples_, id, [&](std::size_t, double x) { sum += x * x; });
     } else {
       for (std::size_t f = 0; f < samples_.features; ++f) {
         double x = samples_.value(id * samples_.features + f);
@@ -213,7 +253,7 @@ class Vectors {
         double sum = 0.0;
         const std::size_t d = samples_.features;
         if (samples_.sparse) {
-          for (std::int64_t e = samples_.starts[id]; e < samples_.starts[id + 1]; ++e) sum += sparse_value(e);
+          for_each_entry(samples_, id, [&](std::size_t, double x) { sum += x; });
         } else {
           for (std::size_t f = 0; f < d; ++f) {
             sum += samples_.value(id * d + f) * (spec_.weights ? spec_.weights[f] : 1.0);
@@ -234,25 +274,36 @@ class Vectors {
     for (std::size_t c = 0; c < width; ++c) norms[c] = c < n ? T(squared_norm(ids_[panel * width + c])) : T(0);
   }
 
-  double sparse_value(std::int64_t entry) const {
-    const double x = samples_.value(static_cast<std::size_t>(entry));
-    return spec_.weights ? x * spec_.weights[samples_.columns[entry]] : x;
+  // use(feature, weighted value) for the entries of a sparse row.
+  template <class Use>
+  void for_each_entry(const Samples& samples, std::size_t id, Use use) const {
+    for (std::int64_t e = samples.starts[id]; e < samples.starts[id + 1]; ++e) {
+      const std::size_t feature = static_cast<std::size_t>(samples.columns[e]);
+      const double x = samples.value(static_cast<std::size_t>(e));
+      use(feature, spec_.weights ? x * spec_.weights[feature] : x);
+    }
   }
 
-  // t(x, 0) and t(0, y), feature by feature: what is left of the measure where only one of the two has an
-  // entry.
-  double alone(std::size_t id) const {
+  // t(x, 0) beyond zeros, from the entries of x. A squared norm is rounded like the products of a tile, so that the
+  // distance of a vector from itself is exactly zero.
+  double alone(const double* entries, std::size_t n) const {
+    if (spec_.measure == Measure::l2) return in_double_.dot(entries, entries, 1, n);
     double sum = 0.0;
-    for (std::int64_t e = samples_.starts[id]; e < samples_.starts[id + 1]; ++e) {
-      sum += beyond_zeros(spec_.measure, sparse_value(e), 0.0);
-    }
+    for (std::size_t e = 0; e < n; ++e) sum += beyond_zeros(spec_.measure, entries[e], 0.0);
     return sum;
   }
 
-  void prepare_sparse() {
-    if (spec_.measure != Measure::dot) {
-      alone_.resize(size());
-      for (std::size_t c = 0; c < size(); ++c) alone_[c] = alone(ids_[c]);
+  // The entries of all columns, one column after the other, with what each has beyond zeros.
+  void pack_sparse() {
+    starts_.push_back(0);
+    for (const std::size_t id : ids_) {
+      const std::size_t begin = entry_values_.size();
+      for_each_entry(samples_, id, [&](std::size_t feature, double y) {
+        entry_features_.push_back(static_cast<std::int32_t>(feature));
+        entry_values_.push_back(y);
+      });
+      starts_.push_back(static_cast<std::int64_t>(entry_values_.size()));
+      alone_.push_back(alone(entry_values_.data() + begin, entry_values_.size() - begin));
     }
     if (spec_.needs_norms()) {
       norms_.resize(n_panels() * width);
@@ -260,89 +311,80 @@ class Vectors {
     }
   }
 
-  // t(x, y) = t(x, 0) + t(0, y) + sum over y's entries of [t(x_f, y_f) - (t(x_f, 0) + t(0, y_f))]: the bracket
-  // is exactly zero where x has no entry, so the sum is symmetric in x and y to the last bit. In double,
-  // whatever T is.
-  void sparse_tile(const RowBlock<T>& block, std::size_t first, std::size_t panel, TileScratch<T>& scratch,
-                   T* tile) const {
-    const Samples& from = block.samples;
-    double* x = scratch.scattered.data();
-    const std::size_t n = columns_in(panel);
-    for (std::size_t r = 0; r < tile_rows && first + r < block.size(); ++r) {
-      const std::size_t row = block.ids[first + r];
-      double row_alone = 0.0;
-      for (std::int64_t e = from.starts[row]; e < from.starts[row + 1]; ++e) {
-        const std::size_t f = static_cast<std::size_t>(from.columns[e]);
-        x[f] = from.value(static_cast<std::size_t>(e));
-        if (spec_.weights) x[f] *= spec_.weights[f];
-        row_alone += beyond_zeros(spec_.measure, x[f], 0.0);
-      }
-      T* out = tile + r * width;
-      for (std::size_t c = 0; c < n; ++c) out[c] = T(sparse_measure(x, row_alone, panel * width + c));
-      for (std::size_t c = n; c < width; ++c) out[c] = T(0);
-      loops_.transform(spec_, block.norms.empty() ? T(0) : block.norms[first + r],
-                       norms_.empty() ? nullptr : norms_.data() + panel * width, out);
-      for (std::int64_t e = from.starts[row]; e < from.starts[row + 1]; ++e) {
-        x[from.columns[e]] = 0.0;
-      }
-    }
-  }
-
-  double sparse_measure(const double* x, double row_alone, std::size_t column) const {
-    const std::size_t id = ids_[column];
-    const std::int64_t begin = samples_.starts[id], end = samples_.starts[id + 1];
+  double sparse_measure(const TileScratch<T>& scratch, std::size_t r, std::size_t column) const {
     double sum = 0.0;
-    switch (spec_.measure) {
-      case Measure::dot:
-      case Measure::l2:
-        for (std::int64_t e = begin; e < end; ++e) sum += x[samples_.columns[e]] * sparse_value(e);
-        if (spec_.measure == Measure::dot) return sum;
-        return std::max(0.0, row_alone + alone_[column] - 2.0 * sum);
-      default:
-        for (std::int64_t e = begin; e < end; ++e) {
-          const double xf = x[samples_.columns[e]], y = sparse_value(e);
-          sum += beyond_zeros(spec_.measure, xf, y) -
-                 (beyond_zeros(spec_.measure, xf, 0.0) + beyond_zeros(spec_.measure, 0.0, y));
-        }
-        return row_alone + alone_[column] + sum + double(samples_.features) * feature_term(spec_.measure, 0.0, 0.0);
+    for (std::int64_t e = starts_[column]; e < starts_[column + 1]; ++e) {
+      const double x = scratch.spread[static_cast<std::size_t>(entry_features_[e]) * spread_rows + r];
+      const double y = entry_values_[e];
+      sum += beyond_zeros(spec_.measure, x, y) -
+             (beyond_zeros(spec_.measure, x, 0.0) + beyond_zeros(spec_.measure, 0.0, y));
     }
+    return scratch.alone[r] + alone_[column] + sum +
+           double(samples_.features) * feature_term(spec_.measure, 0.0, 0.0);
   }
 
   KernelSpec spec_;
   const Loops<T>& loops_;
+  const Loops<double>& in_double_;
   Samples samples_;
   std::vector<std::size_t> ids_;
   std::vector<T> panels_, norms_;
-  std::vector<double> alone_;  // sparse: t(0, y) of every column
+  // Sparse columns: entries, where each column's begin, and t(0, y) of every column.
+  std::vector<std::int32_t> entry_features_;
+  std::vector<double> entry_values_, alone_;
+  std::vector<std::int64_t> starts_;
 };
 
-// work(panel, worker) for all panels of the columns, in parallel where the block is large enough to be worth it.
+// work(first panel, last panel, scratch) for runs of panels, in parallel where the block is large enough to be worth it.
 template <class T, class Work>
-void for_each_panel(const RowBlock<T>& block, const Vectors<T>& columns, Team& team,
-                    std::vector<TileScratch<T>>& scratch, Work work) {
-  const auto one_panel = [&](std::size_t panel, std::size_t worker) {
-    columns.open_panel(panel, scratch[worker]);
-    work(panel, scratch[worker]);
+void for_each_run(const RowBlock<T>& block, const Vectors<T>& columns, Team& team, std::vector<TileScratch<T>>& scratch,
+                  Work work) {
+  // Spreading sparse rows pays off over many columns.
+  const std::size_t run = columns.sparse() ? 1024 / Vectors<T>::width : 1;
+  const std::size_t n_panels = columns.n_panels(), n_runs = (n_panels + run - 1) / run;
+  const auto one_run = [&](std::size_t k, std::size_t worker) {
+    work(k * run, std::min(n_panels, (k + 1) * run), scratch[worker]);
   };
   // Below this a second thread costs more than it brings.
   constexpr std::size_t small = 1 << 17;
   if (block.size() * columns.size() * (columns.features() + 16) < small) {
-    for (std::size_t panel = 0; panel < columns.n_panels(); ++panel) one_panel(panel, 0);
+    for (std::size_t k = 0; k < n_runs; ++k) one_run(k, 0);
   } else {
-    team.for_each(columns.n_panels(), one_panel);
+    team.for_each(n_runs, one_run);
   }
 }
 
-// use(row, n_rows, column, n_columns, tile) for all tiles of the block against the columns; within a panel, rows in
+// use(row, n_rows, column, n_columns, tile) for all tiles of the block against the columns; for a column, rows in
 // order.
 template <class T, class Use>
 void for_each_tile(const RowBlock<T>& block, const Vectors<T>& columns, Team& team,
                    std::vector<TileScratch<T>>& scratch, Use use) {
-  for_each_panel(block, columns, team, scratch, [&](std::size_t panel, TileScratch<T>& own) {
-    T tile[tile_rows * Vectors<T>::width];
-    for (std::size_t row = 0; row < block.size(); row += tile_rows) {
-      columns.tile(block, row, panel, own, tile);
-      use(row, std::min(tile_rows, block.size() - row), panel * Vectors<T>::width, columns.columns_in(panel), tile);
+  constexpr std::size_t width = Vectors<T>::width;
+  for_each_run(block, columns, team, scratch, [&](std::size_t first, std::size_t last, TileScratch<T>& own) {
+    const auto use_rows = [&](std::size_t row, std::size_t panel, const T* tile) {
+      use(row, std::min(tile_rows, block.size() - row), panel * width, columns.columns_in(panel), tile);
+    };
+    if (columns.sparse()) {
+      T tile[spread_rows * width] = {};
+      for (std::size_t row = 0; row < block.size(); row += spread_rows) {
+        columns.spread(block, row, own);
+        for (std::size_t panel = first; panel < last; ++panel) {
+          columns.sparse_tile(block, row, panel, own, tile);
+          for (std::size_t r = 0; r < spread_rows && row + r < block.size(); r += tile_rows) {
+            use_rows(row + r, panel, tile + r * width);
+          }
+        }
+        columns.gather_up(block, row, own);
+      }
+      return;
+    }
+    T tile[tile_rows * width];
+    for (std::size_t panel = first; panel < last; ++panel) {
+      columns.open_panel(panel, own);
+      for (std::size_t row = 0; row < block.size(); row += tile_rows) {
+        columns.dense_tile(block, row, panel, own, tile);
+        use_rows(row, panel, tile);
+      }
     }
   });
 }
@@ -351,9 +393,22 @@ void for_each_tile(const RowBlock<T>& block, const Vectors<T>& columns, Team& te
 template <class T>
 void add_weighted(const RowBlock<T>& block, const Vectors<T>& columns, Team& team, std::vector<TileScratch<T>>& scratch,
                   const double* coefficients, double* sum) {
-  for_each_panel(block, columns, team, scratch, [&](std::size_t panel, TileScratch<T>& own) {
-    for (std::size_t row = 0; row < block.size(); row += tile_rows) {
-      columns.add_tile(block, row, panel, own, coefficients + row, sum + panel * Vectors<T>::width);
+  constexpr std::size_t width = Vectors<T>::width;
+  if (columns.sparse()) {
+    for_each_tile(block, columns, team, scratch,
+                  [&](std::size_t row, std::size_t, std::size_t column, std::size_t n_columns, const T* tile) {
+                    const T* rows[tile_rows];
+                    for (std::size_t r = 0; r < tile_rows; ++r) rows[r] = tile + r * width;
+                    columns.loops().accumulate(coefficients + row, rows, n_columns, sum + column);
+                  });
+    return;
+  }
+  for_each_run(block, columns, team, scratch, [&](std::size_t first, std::size_t last, TileScratch<T>& own) {
+    for (std::size_t panel = first; panel < last; ++panel) {
+      columns.open_panel(panel, own);
+      for (std::size_t row = 0; row < block.size(); row += tile_rows) {
+        columns.add_dense_tile(block, row, panel, own, coefficients + row, sum + panel * width);
+      }
     }
   });
 }

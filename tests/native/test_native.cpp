@@ -271,11 +271,12 @@ void test_locality(const Level& level) {
       RowBlock<T> block;
       const std::size_t first = 0;
       rows.gather(&first, 1, block);
-      TileScratch<T> scratch;
-      std::vector<T> tile(tile_rows * Vectors<T>::width);
-      columns.open_panel(0, scratch);
-      columns.tile(block, 0, 0, scratch, tile.data());
-      check(tile[0] == K[13 * y.rows + 38] && tile[1] == K[13 * y.rows + 7], "another tile");
+      std::vector<TileScratch<T>> scratch(1);
+      Team alone(1);
+      for_each_tile(block, columns, alone, scratch,
+                    [&](std::size_t, std::size_t, std::size_t, std::size_t, const T* tile) {
+                      check(tile[0] == K[13 * y.rows + 38] && tile[1] == K[13 * y.rows + 7], "another tile");
+                    });
     }
   }
 }

@@ -4,7 +4,7 @@ import os
 from numbers import Real
 from pathlib import Path
 
-__all__ = ["memory_budget"]
+__all__ = ["check_memory", "memory_budget"]
 
 # The part of the free memory that "auto" takes.
 AUTO_SHARE = 0.25
@@ -29,11 +29,16 @@ def memory_budget(memory: float | str = "auto") -> int:
     >>> memory_budget(200)
     209715200
     """
-    if memory == "auto":
-        return int(AUTO_SHARE * _free_bytes())
+    check_memory(memory)
+    return int(AUTO_SHARE * _free_bytes()) if isinstance(memory, str) else int(float(memory) * 2**20)
+
+
+def check_memory(memory: float | str) -> None:
+    """Refuse what is no budget, without asking how much is free."""
+    if isinstance(memory, str) and memory == "auto":
+        return
     if not isinstance(memory, Real) or isinstance(memory, bool) or not 0 < float(memory) < float("inf"):
         raise ValueError(f"memory must be a number of megabytes > 0 or 'auto', got {memory!r}.")
-    return int(float(memory) * 2**20)
 
 
 def _free_bytes() -> int:

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, clone
 
 from mercer import _native
 from mercer.errors import NotSeparableError
-from mercer.gram import memory_budget
+from mercer.gram.memory import check_memory, memory_budget
 from mercer.parameters import Choice, Number, check_parameters
 from mercer.problems import DualProblem, hull_distance
 from mercer.solvers.base import Callback, History, Progress, SolverResult, certify
@@ -134,7 +134,7 @@ class SMO(BaseEstimator):
     def check(self, problem: DualProblem) -> None:
         """Every `DualProblem` will do; the parameters are checked."""
         check_parameters(self)
-        memory_budget(self.memory)
+        check_memory(self.memory)
 
     def solve(
         self, problem: DualProblem, start: np.ndarray | None = None, callback: Callback | None = None
@@ -172,8 +172,8 @@ class SMO(BaseEstimator):
         """
         if not problems:
             return []
+        self.check(problems[0])
         for problem in problems:
-            self.check(problem)
             if problem.gram is not problems[0].gram:
                 raise ValueError("solve_many needs problems over one and the same Gram matrix.")
         starts = [None] * len(problems) if starts is None else starts

@@ -5,11 +5,12 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import csr_array, issparse, vstack
+from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, _check_y, check_array, check_is_fitted, validate_data
 
-from mercer.gram import Gram, MatrixGram, make_gram, memory_budget
+from mercer.gram import Gram, MatrixGram, make_gram
+from mercer.gram.memory import check_memory
 from mercer.kernels import Linear, as_kernel
 from mercer.kernels.samples import n_samples, take
 from mercer.parameters import Choice, Number, check_parameters
@@ -90,7 +91,7 @@ class SupportVectorMachine(BaseEstimator):
         """Everything that can be refused before any kernel value is computed."""
         check_parameters(self)
         effective_n_threads(self.n_threads)
-        memory_budget(self.memory)
+        check_memory(self.memory)
         if self.callback is not None and not callable(self.callback):
             raise TypeError(f"callback must be callable or None, got {self.callback!r}.")
         self._solver()
@@ -181,15 +182,17 @@ class SupportVectorMachine(BaseEstimator):
     def _keep_model(
         self,
         X: Any,
-        coefficients: Sequence[np.ndarray],
+        coefficients: Sequence[tuple[np.ndarray, np.ndarray]],
         intercepts: Sequence[float],
         results: Sequence[SolverResult],
     ) -> None:
-        """Support vectors, coefficients (one array over all samples per problem) and the certificate."""
-        table = np.atleast_2d(np.asarray(coefficients)) if len(coefficients) == 1 else sparse_rows(coefficients)
-        moved = np.asarray(abs(table).sum(axis=0)).ravel() > 0
+        """Support vectors, coefficients (per problem its samples and their values) and the certificate."""
+        moved = np.zeros(n_samples(X), dtype=bool)
+        for index, values in coefficients:
+            moved[index[values != 0]] = True
         self.support_ = np.flatnonzero(moved)
-        self.dual_coef_ = table[:, self.support_]
+        table = sparse_rows(coefficients, len(moved))[:, self.support_]
+        self.dual_coef_ = table.toarray() if len(coefficients) == 1 else table
         self.intercept_ = np.asarray(intercepts, dtype=np.float64)
         self._n_train = n_samples(X)
         self.support_vectors_ = np.empty((0, 0)) if self._precomputed else take(X, self.support_)
@@ -267,9 +270,13 @@ class SupportVectorMachine(BaseEstimator):
         return self.support_[order], size[order]
 
 
-def sparse_rows(rows: Sequence[np.ndarray]) -> csr_array:
-    """Arrays of one length, as the rows of a sparse matrix."""
-    return csr_array(vstack([csr_array(np.atleast_2d(row)) for row in rows]))
+def sparse_rows(rows: Sequence[tuple[np.ndarray, np.ndarray]], n_columns: int) -> csr_array:
+    """A sparse matrix from the columns, ascending, and values of each of its rows; zeros are left out."""
+    kept = [values != 0 for _, values in rows]
+    columns = np.concatenate([index[keep] for (index, _), keep in zip(rows, kept, strict=True)])
+    values = np.concatenate([values[keep] for (_, values), keep in zip(rows, kept, strict=True)])
+    starts = np.concatenate([[0], np.cumsum([np.count_nonzero(keep) for keep in kept])])
+    return csr_array((values, columns, starts), shape=(len(rows), n_columns))
 
 
 def one_or_all(values: Sequence[Any]) -> Any:

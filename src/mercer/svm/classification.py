@@ -66,22 +66,20 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine, ABC):
         coefficients, offsets, norms, margins, slacks, shares = [], [], [], [], [], []
         for k, (problem, result) in enumerate(zip(problems, results, strict=True)):
             values, offset, edge = self._model(problem, result)
-            over_all = np.zeros(len(codes))
-            over_all[problem.index] = values
             decision = self._training_decision(problem, result, offset)
-            slack = np.zeros(len(codes))
-            slack[problem.index] = np.maximum(0.0, edge - problem.sign * decision)
+            slack = np.maximum(0.0, edge - problem.sign * decision)
             results[k] = replace(result, margin=float(np.min(problem.sign * decision)))
             norm = self._norm(problem, result)
-            coefficients.append(over_all)
+            coefficients.append((problem.index, values))
             offsets.append(offset)
             norms.append(norm)
             margins.append(edge / norm if norm > 0 else np.inf)
-            slacks.append(slack)
-            errors = slack[problem.index] > self.tol * max(edge, np.finfo(float).tiny)
+            slacks.append((problem.index, slack))
+            errors = slack > self.tol * max(edge, np.finfo(float).tiny)
             shares.append(float(weight[problem.index] @ errors / weight[problem.index].sum()))
         self.norm_, self.margin_ = one_or_all(norms), one_or_all(margins)
-        self.slack_ = slacks[0] if len(slacks) == 1 else sparse_rows(slacks)
+        table = sparse_rows(slacks, len(codes))
+        self.slack_ = table.toarray()[0] if len(slacks) == 1 else table
         self.margin_errors_ = one_or_all(shares)
         self._keep_model(X, coefficients, offsets, results)
         self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_))

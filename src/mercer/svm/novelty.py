@@ -88,12 +88,10 @@ class NoveltyDetector(OutlierMixin, SupportVectorMachine, ABC):
             problem = self._problem(gram, weight[index], index)
             (result,) = self._fit_problems([problem])
         values, intercept, decision = self._set_model(problem, result)
-        coefficients = np.zeros(len(weight))
-        coefficients[index] = values
         self.slack_ = np.zeros(len(weight))
         self.slack_[index] = np.maximum(0.0, -decision)
         self.margin_errors_ = float(weight @ (self.slack_ > self._resolution()) / weight.sum())
-        self._keep_model(X, [coefficients], [intercept], [result])
+        self._keep_model(X, [(index, values)], [intercept], [result])
         self.n_support_ = np.array([len(self.support_)])
 
     def _resolution(self) -> float:

@@ -62,13 +62,11 @@ class SupportVectorRegressor(MultiOutputMixin, RegressorMixin, SupportVectorMach
         for k, (problem, result) in enumerate(zip(problems, results, strict=True)):
             results[k] = result = _cancelled(problem, result)
             n = len(index)
-            over_all = np.zeros(len(weight))
-            over_all[index] = result.a[:n] - result.a[n:]
             b, width = self._tube(result)
             f = (result.gradient - problem.linear - problem.ridge * result.a)[:n] + b
             slack = np.zeros(len(weight))
             slack[index] = np.maximum(0.0, np.abs(targets[index, k] - f) - width)
-            coefficients.append(over_all)
+            coefficients.append((index, result.a[:n] - result.a[n:]))
             offsets.append(b)
             norms.append(float(np.sqrt(problem.squared_norm(result.a, result.gradient))))
             slacks.append(slack)
