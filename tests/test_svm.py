@@ -308,12 +308,26 @@ def test_units_of_the_values_do_not_matter(scale):
     assert_allclose(far.predict(X) / scale, near.predict(X), rtol=1e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize("kernel", ["linear", RBF(gamma=0.3)], ids=["linear", "rbf"])
-def test_a_nu_margin_that_is_none_is_told(kernel):
+def mixed_up(n=200):
+    """Labels that have nothing to do with the samples."""
+    X, y = training_set(SVC(), n=n)
+    return X, np.random.default_rng(0).permutation(y)
+
+
+def test_a_tiny_nu_margin_is_found():
+    """A Gaussian kernel separates any samples: the margin is there, a millionth of the others."""
+    X, y = mixed_up()
+    machine = NuSVC(RBF(gamma=0.3), nu=0.1).fit(X, y)
+    assert machine.result_.status == "solved" and 0 < machine.rho_ < 1e-5
+    assert machine.result_.violation <= machine.tol * machine.rho_
+    assert machine.result_.relative_gap <= 1e-5
+    assert machine.margin_errors_ <= 0.1 + 1e-9
+
+
+def test_a_nu_margin_that_is_none_is_told():
     """Where the classes overlap too much for nu, rho and w vanish: solved it is not."""
-    X, y = training_set(SVC(), n=200)
-    y = np.random.default_rng(0).permutation(y)
-    machine = NuSVC(kernel, nu=0.1, max_iter=300_000)
+    X, y = mixed_up()
+    machine = NuSVC("linear", nu=0.1, max_iter=300_000)
     with pytest.warns(ConvergenceWarning, match="NuSVC did not reach a proved optimum"):
         machine.fit(X, y)
     assert machine.result_.status != "solved"

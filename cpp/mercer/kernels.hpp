@@ -46,6 +46,8 @@ inline constexpr std::size_t panel_width = panel_bytes / sizeof(T);
 inline constexpr std::size_t tile_rows = 4;
 // Sums along a row of a tile are kept in this many parts.
 inline constexpr std::size_t row_sum_width = 8;
+// Right-hand sides that a triangular solve takes together.
+inline constexpr std::size_t solve_group = 8;
 // Sparse rows are spread over all features, sixteen side by side: two cache lines of doubles a feature.
 inline constexpr std::size_t spread_rows = 16;
 

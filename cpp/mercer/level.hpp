@@ -53,11 +53,21 @@ struct Loops {
                             const double* f, std::size_t n);
 };
 
+struct Algebra {
+  // sum_k x[k] y[k], in any order
+  double (*inner)(const double* x, const double* y, std::size_t n);
+  // y -= scale * x
+  void (*subtract)(double scale, const double* x, std::size_t n, double* y);
+  // L x = b for `solve_group` right-hand sides side by side, in place; row i of L ends with its diagonal
+  void (*forward_solve)(const double* const* rows, std::size_t n, double* x);
+};
+
 struct Level {
   std::string_view name;
   bool (*supported)();
   Loops<float> single;
   Loops<double> full;
+  Algebra algebra;
 
   template <class T>
   const Loops<T>& loops() const {

@@ -329,6 +329,44 @@ void sparse_tile(const SparseColumns& columns, const double* spread, const doubl
   }
 }
 
+inline double inner(const double* x, const double* y, std::size_t n) {
+  constexpr std::size_t parts = 4, step = lanes<double>;
+  Vec<double> sums[parts] = {};
+  std::size_t k = 0;
+  for (; k + parts * step <= n; k += parts * step) {
+#pragma GCC unroll 4
+    for (std::size_t p = 0; p < parts; ++p) sums[p] += load(x + k + p * step) * load(y + k + p * step);
+  }
+  const Vec<double> total = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  double sum = 0.0;
+  for (std::size_t lane = 0; lane < step; ++lane) sum += total[lane];
+  for (; k < n; ++k) sum += x[k] * y[k];
+  return sum;
+}
+
+inline void subtract(double scale, const double* x, std::size_t n, double* y) {
+  for (std::size_t k = 0; k < n; ++k) y[k] -= scale * x[k];
+}
+
+inline void forward_solve(const double* const* rows, std::size_t n, double* x) {
+  constexpr std::size_t parts = 4;  // sums side by side, so that one does not wait for the other
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t v = 0; v < solve_group; v += lanes<double>) {
+      Vec<double> sums[parts] = {};
+      std::size_t j = 0;
+      for (; j + parts <= i; j += parts) {
+#pragma GCC unroll 4
+        for (std::size_t p = 0; p < parts; ++p) sums[p] += rows[i][j + p] * load(x + (j + p) * solve_group + v);
+      }
+      for (; j < i; ++j) sums[0] += rows[i][j] * load(x + j * solve_group + v);
+      double* at = x + i * solve_group + v;
+      store(at, (load(at) - ((sums[0] + sums[1]) + (sums[2] + sums[3]))) / rows[i][i]);
+    }
+  }
+}
+
+inline constexpr Algebra algebra{inner, subtract, forward_solve};
+
 // Best value and its position, lane by lane; equal values keep the first position, so that every level
 // agrees.
 struct LaneBest {

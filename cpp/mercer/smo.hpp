@@ -10,6 +10,7 @@
 #include <limits>
 #include <vector>
 
+#include "active_set.hpp"
 #include "dual.hpp"
 #include "level.hpp"
 #include "rows.hpp"
@@ -28,8 +29,8 @@ struct SmoOptions {
   double tol = 1e-3;
   PairRule rule = PairRule::gain;
   std::size_t max_iter = std::numeric_limits<std::size_t>::max();
-  std::size_t block = 512;   // most points in a block
-  std::size_t whole = 2048;  // up to this many points, the block becomes everything where the run is long
+  std::size_t block = 512;           // most points in a block, at first
+  std::size_t largest_block = 2048;  // where the run is long
   std::size_t polish = 256;  // up to this many points, the solution is exact up to rounding
   bool shrinking = true;
   bool full_precision = false;
@@ -484,9 +485,12 @@ class Solver {
       const Status limit = check_limits(outer, drift<T>(squared_change_));
       if (limit != Status::solved) return limit;
       if (options_.shrinking && ++rounds_ % 8 == 0 && shrink(groups)) restrict(rows);
-      // A long run over few points pays for the whole matrix.
-      const bool everything = n_active_ <= std::max(block_, options_.polish) || (n_active_ <= options_.whole &&
-                              used > 2 * n_active_ * n_active_);
+      // Where more than a whole matrix has been used up, small blocks undo each other's work.
+      if (used > 2 * n_active_ * n_active_ && block_ < options_.largest_block) {
+        block_ = std::min(2 * block_, options_.largest_block);
+        used = 0;
+      }
+      const bool everything = n_active_ <= std::max(block_, options_.polish);
       select(everything, groups, block.points);
       load(rows, block);
       change_elsewhere_ = squared_change_ - squared_change(block.layers, block.points);
@@ -667,7 +671,7 @@ class Solver {
     constexpr std::size_t polishing_steps = 50;  // per point
     double polished = 1e-12;
     for (const double f : block.f) polished = std::max(polished, 1e-14 * std::abs(f));
-    std::size_t settled = 0;
+    std::size_t settled = 0, next_newton = newton_pays(block);
     for (std::size_t iteration = 0;; ++iteration) {
       // f after the last step, and the extremes of every group.
       std::fill(top.begin(), top.end(), Place{0, std::numeric_limits<std::size_t>::max(), -infinity});
@@ -701,6 +705,12 @@ class Solver {
         const double change = change_elsewhere_ + squared_change(block.layers, block.points);
         const Status limit = check_limits(violation, drift<T>(change));
         if (limit != Status::solved) return violation <= eps ? Status::solved : limit;
+        if (iteration >= next_newton && violation > eps) {
+          newton(block, eps);
+          next_newton = 2 * iteration + newton_pays(block);
+          step = 0.0;
+          continue;
+        }
       }
       ++n_iter_;
       if (problem_.equality == Equality::none) {
@@ -717,6 +727,41 @@ class Solver {
       }
       if (!(step < infinity)) return hard_ ? Status::unbounded : Status::indefinite;
     }
+  }
+
+  // Steps of pairs after which a factorisation of the free variables has become the cheaper way.
+  template <class T>
+  std::size_t newton_pays(const Block<T>& block) const {
+    double free = 0.0;
+    for (const Layer& layer : block.layers) {
+      for (std::size_t c = 0; c < block.size(); ++c) free += layer.up[c] > -infinity && layer.low[c] < infinity;
+    }
+    return 1024 + static_cast<std::size_t>(free * free * free / (24.0 * static_cast<double>(block.size())));
+  }
+
+  // Newton steps on the free variables of the block, in double, until it is optimal or they lead nowhere.
+  template <class T>
+  void newton(Block<T>& block, double eps) {
+    const std::size_t n = block.size();
+    std::vector<double> matrix(n * n);
+    ids_.resize(n);
+    for (std::size_t c = 0; c < n; ++c) ids_[c] = order_[block.points[c]];
+    full_.square(ids_.data(), n, matrix.data());
+    std::vector<std::size_t> groups(block.layers.size());
+    for (std::size_t l = 0; l < groups.size(); ++l) groups[l] = group_of(l);
+    ActiveSet set(level_, matrix.data(), n, block.layers, block.f, groups,
+                  problem_.equality == Equality::none ? 0 : n_groups());
+    const std::size_t most = n_iter_ + 10 * n;
+    while (n_iter_ < most && n_iter_ < options_.max_iter && !watch_.out_of_time()) {
+      watch_.poll();
+      ++n_iter_;
+      const ActiveSet::Step step = set.step();
+      if (!step.made) break;
+      objective_ += step.objective;
+      slope_ += step.slope;
+      if (step.whole && !set.enter_violating(eps)) break;
+    }
+    set.update_f();
   }
 
   // Bring layers and f of the whole problem up to the block's.
