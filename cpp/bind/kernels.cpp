@@ -52,6 +52,23 @@ nb::object dot(const std::string& measure, const std::string& transform, const P
   return nb::cast(own(std::move(out), {xs.view.rows, v.shape(1)}));
 }
 
+nb::object decide(const std::string& measure, const std::string& transform, const Parameters& parameters,
+                  MaybeVector centre, MaybeVector weights, nb::handle x, nb::handle y, Vector<double> v, double offset,
+                  std::size_t n_threads, const std::string& level) {
+  const SamplesIn xs = samples_in(x), ys = samples_in(y);
+  check_same_kind(xs.view, ys.view);
+  if (v.shape(0) != ys.view.rows) throw nb::value_error("v must have one entry per sample of Y");
+  const SpecIn spec = spec_in(measure, transform, parameters, std::move(centre), std::move(weights), xs.view);
+  const Level& loops = find_level(level);
+  auto out = std::make_unique_for_overwrite<double[]>(xs.view.rows);
+  {
+    nb::gil_scoped_release unlocked;
+    Team team(n_threads, SignalPoll());
+    kernel_decide(spec.view, loops, xs.view, ys.view, v.data(), offset, team, out.get());
+  }
+  return nb::cast(own(std::move(out), {xs.view.rows}));
+}
+
 nb::object diag(const std::string& measure, const std::string& transform, const Parameters& parameters,
                 MaybeVector centre, MaybeVector weights, nb::handle x) {
   const SamplesIn xs = samples_in(x);
@@ -77,6 +94,9 @@ void bind_kernels(nb::module_& m) {
   m.def("kernel_dot", &dot, "measure"_a, "transform"_a, "parameters"_a, "centre"_a.none(), "weights"_a.none(), "X"_a,
         "Y"_a, "V"_a.noconvert(), "n_threads"_a, "level"_a = "",
         "K(X, Y) @ V, shape (n, k), in float64; the matrix is never stored.");
+  m.def("kernel_decide", &decide, "measure"_a, "transform"_a, "parameters"_a, "centre"_a.none(), "weights"_a.none(),
+        "X"_a, "Y"_a, "v"_a.noconvert(), "offset"_a, "n_threads"_a, "level"_a = "",
+        "Numbers of the sign of K(X, Y) @ v + offset, shape (n,), in float32 where rounding cannot change the sign.");
   m.def("kernel_diag", &diag, "measure"_a, "transform"_a, "parameters"_a, "centre"_a.none(), "weights"_a.none(), "X"_a,
         "k(x, x) of every sample, shape (n,), in the dtype of X.");
   m.def("simd_levels", &level_names, "The SIMD levels this processor runs, best last.");

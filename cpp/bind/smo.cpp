@@ -59,6 +59,7 @@ struct ProblemIn {
   Vector<std::int64_t> index;
   Vector<double> sign, linear, upper, ridge, start;
   Equality equality;
+  bool scaled;
   std::vector<std::int64_t> local;  // variable -> point
   std::vector<std::size_t> points;  // point -> sample, ascending
 
@@ -77,6 +78,7 @@ ProblemIn problem_in(const nb::tuple& source, std::size_t n_samples) {
                vector(4),
                vector(5),
                Equality::none,
+               nb::cast<bool>(source[7]),
                {},
                {}};
   const auto equality = nb::cast<std::string>(source[6]);
@@ -254,8 +256,10 @@ nb::list solve_many(const nb::tuple& gram_source, const nb::list& problem_source
       const auto full = make_rows<double>(gram, problems[k], level, bytes, options.block, inner);
       Watch watch(max_seconds, poll, callback.is_none() ? std::function<bool(const Progress&)>() : report);
       const DualView view = problems[k].view();
+      SmoOptions own = options;
+      own.scaled = problems[k].scaled;
       try {
-        results[k] = smo::Solver(view, options, level, single.get(), *full, watch).solve();
+        results[k] = smo::Solver(view, own, level, single.get(), *full, watch).solve();
       } catch (const Cancelled&) {
         return;
       } catch (...) {
@@ -278,7 +282,7 @@ void bind_smo(nb::module_& m) {
         "callback"_a.none() = nb::none(),
         "Solve dual problems over one Gram matrix by SMO.\n\n"
         "gram: ('vectors', measure, transform, parameters, centre, weights, X), ('matrix', K) or\n"
-        "('function', rows, n). Each problem: (index, sign, linear, upper, ridge, start, equality).\n"
+        "('function', rows, n). Each problem: (index, sign, linear, upper, ridge, start, equality, scaled).\n"
         "Returns per problem (a, gradient, objective, violation, n_iter, evaluations, status, full_precision,\n"
         "seconds, history), history being rows of (iteration, objective, gap, violation).");
 }

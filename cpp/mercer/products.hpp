@@ -1,7 +1,10 @@
 // Kernel matrices between two sets of vectors, and products with them that never store the matrix.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 #include "parallel.hpp"
@@ -82,6 +85,60 @@ void kernel_dot(const KernelSpec& spec, const Level& level, const Samples& x, co
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t column = 0; column < k; ++column) out[i * k + column] = sums[column * n + i];
   }
+}
+
+// How far a Gaussian kernel value computed in float32 may be from the true one, for vectors of norms up to `size` in all
+// after centring: rounding of the two vectors moves t = gamma d^2 by 2 eps sqrt(gamma t) size, that of the sum by
+// (features + 5) eps t, and both count e^-t times; exp, the weight and the sum over a tile add some units more.
+inline double gaussian_rounding(double gamma, std::size_t features, double size) {
+  constexpr double eps = 0.5 * double(std::numeric_limits<float>::epsilon());
+  return 2.0 * eps * (0.86 * std::sqrt(gamma) * size + 0.37 * (double(features) + 5.0) + 10.0);
+}
+
+// out_i has the sign of K(x_i, y) v + offset. For a Gaussian kernel in float32 first; only where that is nearer to zero
+// than its rounding can account for, in double.
+inline void kernel_decide(const KernelSpec& spec, const Level& level, const Samples& x, const Samples& y,
+                          const double* v, double offset, Team& team, double* out) {
+  const std::size_t n = x.rows, d = x.features;
+  const bool gaussian = spec.measure == Measure::l2 && spec.transform == Transform::exp && spec.weights == nullptr;
+  if (!gaussian || x.sparse || n < Vectors<float>::width || y.rows == 0) {
+    kernel_dot<double>(spec, level, x, y, v, 1, team, out);
+    for (std::size_t i = 0; i < n; ++i) out[i] += offset;
+    return;
+  }
+  std::vector<double> centre(d, 0.0);
+  for (std::size_t j = 0; j < y.rows; ++j) {
+    for (std::size_t f = 0; f < d; ++f) centre[f] += y.value(j * d + f) / double(y.rows);
+  }
+  const auto distance = [&](const Samples& samples, std::size_t i) {
+    double sum = 0.0;
+    for (std::size_t f = 0; f < d; ++f) {
+      const double difference = samples.value(i * d + f) - centre[f];
+      sum += difference * difference;
+    }
+    return std::sqrt(sum);
+  };
+  double size = 0.0, weight = 0.0;
+  for (std::size_t j = 0; j < y.rows; ++j) {
+    size = std::max(size, distance(y, j));
+    weight += std::abs(v[j]);
+  }
+  KernelSpec centred = spec;
+  centred.centre = centre.data();
+  kernel_dot<float>(centred, level, x, y, v, 1, team, out);
+  std::vector<std::size_t> near;
+  for (std::size_t i = 0; i < n; ++i) {
+    out[i] += offset;
+    const double error = weight * gaussian_rounding(spec.p0, d, size + distance(x, i));
+    if (!(std::abs(out[i]) > error)) near.push_back(i);
+  }
+  std::vector<double> rows(near.size() * d), exact(near.size());
+  for (std::size_t i = 0; i < near.size(); ++i) {
+    for (std::size_t f = 0; f < d; ++f) rows[i * d + f] = x.value(near[i] * d + f);
+  }
+  const Samples again{rows.data(), nullptr, nullptr, near.size(), d, Precision::full, false};
+  kernel_dot<double>(spec, level, again, y, v, 1, team, exact.data());
+  for (std::size_t i = 0; i < near.size(); ++i) out[near[i]] = exact[i] + offset;
 }
 
 }  // namespace mercer

@@ -34,6 +34,9 @@ struct SmoOptions {
   std::size_t polish = 256;  // up to this many points, the solution is exact up to rounding
   bool shrinking = true;
   bool full_precision = false;
+  // Whether the solution will be divided by its margin, half the difference of the two offsets: `tol` then counts in
+  // units of it (two equalities only).
+  bool scaled = false;
   // Report `unbounded` when |w| / |p'a| falls below this fraction of the largest feature norm (hard margins
   // only).
   double unbounded_ratio = 0.0;
@@ -62,10 +65,39 @@ struct Block {
   std::vector<T> matrix, zeros;
   std::vector<double> f;
   std::vector<Layer> layers;
-  std::vector<std::vector<double>> curvature;  // per layer: K_ii + ridge_i
+  std::vector<double> curvature;  // K_ii + ridge_i
+
+  // The variables that share an equality: of each point the largest `up` and the smallest `low` of its layers. Points of
+  // other groups only lie outside [begin, end).
+  struct Group {
+    std::size_t begin = 0, end = 0;
+    std::vector<double> up, low;
+  };
+  std::vector<Group> groups;
+  std::vector<std::size_t> group_of;  // by layer
 
   std::size_t size() const { return points.size(); }
   const T* row(std::size_t i) const { return matrix.data() + i * size(); }
+
+  // Call after a variable of point c has changed.
+  void merge(std::size_t c) {
+    for (Group& group : groups) {
+      group.up[c] = -infinity;
+      group.low[c] = infinity;
+    }
+    for (std::size_t l = 0; l < layers.size(); ++l) {
+      Group& group = groups[group_of[l]];
+      group.up[c] = std::max(group.up[c], layers[l].up[c]);
+      group.low[c] = std::min(group.low[c], layers[l].low[c]);
+    }
+  }
+
+  // The layer that the group's `up` (or `low`) of point c comes from.
+  std::size_t layer_of(std::size_t g, std::size_t c, bool upwards) const {
+    std::size_t l = 0;
+    while (group_of[l] != g || (upwards ? layers[l].up[c] != groups[g].up[c] : layers[l].low[c] != groups[g].low[c])) ++l;
+    return l;
+  }
 };
 
 class Solver {
@@ -91,9 +123,13 @@ class Solver {
 
   SmoResult solve() {
     SmoResult result;
-    refresh();
-    bool full = options_.full_precision || single_ == nullptr || !single_resolves();
-    double target = 0.9 * options_.tol, last = violation();
+    bool full = options_.full_precision || single_ == nullptr || f_.size() <= options_.polish;  // where double is cheap
+    if (!full) {
+      start_in(*single_);
+      full = !single_resolves();
+    }
+    if (full) refresh();
+    double target = 0.9 * tol_, last = violation();
     std::size_t stalls = 0;
     while (true) {
       status_ = full ? rounds(full_, target) : rounds(*single_, target);
@@ -106,12 +142,17 @@ class Solver {
       }
       if (status_ == Status::solved && !full) {
         catch_up(*single_);
-        if (violation() > options_.tol) continue;
+        if (violation() > tol_) continue;
         if (confirm()) {
           record(violation());
-          if (violation() <= options_.tol) break;
+          if (violation() <= tol_) {
+            if (!tighten()) break;
+            target = 0.9 * tol_;
+            continue;
+          }
         }
       }
+      if (status_ == Status::coarse && rounding_is_small()) continue;
       refresh();
       const double inside = violation();
       if (status_ == Status::coarse) {
@@ -122,8 +163,13 @@ class Solver {
       reactivate();
       const double everywhere = violation();
       record(everywhere);
-      if (status_ != Status::solved || everywhere <= options_.tol) break;
-      if (inside > options_.tol) {
+      if (status_ != Status::solved) break;
+      if (everywhere <= tol_) {
+        if (!tighten()) break;
+        target = 0.9 * tol_;
+        continue;
+      }
+      if (inside > tol_) {
         // The working rows are too coarse for this problem if going on from the exact gradient does not help.
         if (inside > 0.5 * last) {
           if (full && ++stalls == 3) {
@@ -133,7 +179,7 @@ class Solver {
           full = true;
         }
         last = inside;
-        target = std::max(0.5 * target, 0.1 * options_.tol);
+        target = std::max(0.5 * target, 0.1 * tol_);
       }
     }
     reactivate();
@@ -230,11 +276,49 @@ class Solver {
     for (std::size_t i = 0; i < f_.size(); ++i) f_[i] = exact_f_[order_[i]];
     for (Dropped& dropped : dropped_) dropped.coefficient = base_;
     squared_change_ = 0.0;
+    take_stock();
+  }
+
+  // f of the start, in the working precision.
+  template <class T>
+  void start_in(Rows<T>& rows) {
+    std::vector<std::size_t> changed;
+    std::vector<double> change;
+    changes_since(base_, changed, change);
+    rows.add(changed.data(), change.data(), changed.size(), f_.data());
+    for (const double c : change) squared_change_ += c * c;
+    take_stock();
+  }
+
+  // Objective and p'a of the coefficients at hand.
+  void take_stock() {
     objective_ = objective();
     slope_ = 0.0;
     for (const Layer& layer : layers_) {
       for (std::size_t i = 0; i < f_.size(); ++i) slope_ += layer.linear[i] * layer.a[i];
     }
+  }
+
+  // The rounding of float32 rows is estimated with care, and f computed afresh at some points shows how much of the
+  // estimate is true. Whether that is small enough to go on.
+  bool rounding_is_small() {
+    constexpr std::size_t probes = 128;
+    constexpr double care = 3.0;  // other points may be worse
+    std::vector<std::size_t> positions, points, changed;
+    std::vector<double> exact, change;
+    for (std::size_t k = 0; k < probes; ++k) positions.push_back(k * n_active_ / probes);
+    for (const std::size_t i : positions) {
+      points.push_back(order_[i]);
+      exact.push_back(exact_f_[order_[i]]);
+    }
+    changes_since(base_, changed, change);
+    full_.add_at(points.data(), probes, changed.data(), change.data(), changed.size(), exact.data());
+    double worst = 0.0;
+    for (std::size_t k = 0; k < probes; ++k) worst = std::max(worst, std::abs(exact[k] - f_[positions[k]]));
+    const double estimate = drift<float>(squared_change_);
+    if (!(care * worst < estimate)) return false;
+    rounding_units_ *= std::max(care * worst / estimate, 0.01);
+    return drift<float>(squared_change_) <= 0.2 * violation();
   }
 
   // Bring f of the points that were left out up to date, in the working precision, and take them in again.
@@ -282,7 +366,7 @@ class Solver {
   bool confirm() {
     constexpr std::size_t probes = 128;
     const double error = drift<float>(squared_change_);
-    if (error > 0.25 * options_.tol) return false;
+    if (error > 0.25 * tol_) return false;
     const std::vector<Extremes> groups = extremes();
     std::vector<std::size_t> changed, others;
     std::vector<double> change;
@@ -319,7 +403,6 @@ class Solver {
   // squared distance in feature space, at most a bound, for every point), must be below the tolerance.
   bool single_resolves() {
     const std::size_t m = f_.size(), n = std::min<std::size_t>(m, 128);
-    if (m <= options_.polish) return false;  // double costs nothing here
     std::vector<std::size_t> which(n);
     for (std::size_t k = 0; k < n; ++k) which[k] = k * m / n;
     std::vector<double> matrix(n * n), distances;
@@ -335,7 +418,7 @@ class Solver {
     std::nth_element(distances.begin(), distances.begin() + n / 2, distances.end());
     const double step = std::min(bound, violation() / std::max(distances[n / 2], smallest_curvature));
     const double rounding = double(std::numeric_limits<float>::epsilon()) * largest;
-    return rounding * step * std::sqrt(double(m)) < 0.25 * options_.tol;
+    return rounding * step * std::sqrt(double(m)) < 0.25 * tol_;
   }
 
   // Of the active points.
@@ -350,6 +433,17 @@ class Solver {
       group.smallest = std::min(group.smallest, smallest.value);
     }
     return groups;
+  }
+
+  // Where tol counts in units of the margin: whether the violation is too large for the margin that was found. Margins
+  // below a thousandth are left to the caller, who asks whether there is one at all.
+  bool tighten() {
+    if (!options_.scaled || !separate()) return false;
+    const std::vector<Extremes> groups = extremes();
+    const double margin = 0.5 * (groups[1].middle(problem_.equality) - groups[0].middle(problem_.equality));
+    if (worst(groups) <= 0.9 * options_.tol * margin || margin < 1e-3) return false;
+    tol_ = std::min(tol_, 0.8 * options_.tol * margin);
+    return true;
   }
 
   double worst(const std::vector<Extremes>& groups) const {
@@ -464,7 +558,7 @@ class Solver {
   template <class T>
   double drift(double squared_change) const {
     if constexpr (sizeof(T) == sizeof(double)) return 0.0;
-    const double rounding = 8.0 * double(std::numeric_limits<T>::epsilon()) * largest_diagonal_;
+    const double rounding = rounding_units_ * double(std::numeric_limits<T>::epsilon()) * largest_diagonal_;
     return rounding * std::sqrt(std::max(0.0, squared_change));
   }
 
@@ -631,32 +725,59 @@ class Solver {
   template <class T>
   void load(Rows<T>& rows, Block<T>& block) {
     const std::size_t n = block.size();
+    // Each group's points side by side.
+    if (n_groups() > 1) {
+      std::stable_sort(block.points.begin(), block.points.end(),
+                       [&](std::size_t x, std::size_t y) { return is_in_group(x, 0) && !is_in_group(y, 0); });
+    }
     block.matrix.resize(n * n);
     ids_.resize(n);
     for (std::size_t c = 0; c < n; ++c) ids_[c] = order_[block.points[c]];
     rows.square(ids_.data(), n, block.matrix.data());
     block.zeros.assign(n, T(0));
     block.f.resize(n);
+    block.curvature.resize(n);
     block.layers.resize(layers_.size());
-    block.curvature.resize(layers_.size());
+    block.group_of.resize(layers_.size());
+    for (std::size_t l = 0; l < layers_.size(); ++l) {
+      block.group_of[l] = group_of(l);
+      block.layers[l].resize(n);
+      for (std::size_t c = 0; c < n; ++c) block.layers[l].copy_from(layers_[l], block.points[c], c);
+    }
     for (std::size_t c = 0; c < n; ++c) {
       block.f[c] = f_[block.points[c]];
-      largest_diagonal_ = std::max(largest_diagonal_, double(block.row(c)[c]));
-    }
-    for (std::size_t l = 0; l < layers_.size(); ++l) {
-      block.layers[l].resize(n);
-      block.curvature[l].resize(n);
-      for (std::size_t c = 0; c < n; ++c) {
-        block.layers[l].copy_from(layers_[l], block.points[c], c);
-        block.curvature[l][c] = double(block.row(c)[c]) + block.layers[l].ridge[c];
+      const double diagonal = double(block.row(c)[c]);
+      largest_diagonal_ = std::max(largest_diagonal_, diagonal);
+      double ridge = infinity;  // the same in all layers but for gaps
+      for (std::size_t l = 0; l < layers_.size(); ++l) {
+        if (block.layers[l].variable[c] >= 0) ridge = std::min(ridge, block.layers[l].ridge[c]);
       }
+      block.curvature[c] = diagonal + ridge;
     }
+    block.groups.resize(n_groups());
+    for (std::size_t g = 0; g < n_groups(); ++g) {
+      auto& group = block.groups[g];
+      group.up.resize(n);
+      group.low.resize(n);
+      group.begin = 0;
+      group.end = n;
+      while (group.begin < n && !is_in_group(block.points[group.begin], g)) ++group.begin;
+      while (group.end > group.begin && !is_in_group(block.points[group.end - 1], g)) --group.end;
+    }
+    for (std::size_t c = 0; c < n; ++c) block.merge(c);
   }
 
+  bool is_in_group(std::size_t i, std::size_t g) const {
+    for (std::size_t l = 0; l < layers_.size(); ++l) {
+      if (group_of(l) == g && layers_[l].variable[i] >= 0) return true;
+    }
+    return false;
+  }
+
+  // A point of the block and the v of its variable.
   struct Place {
-    std::size_t layer = 0, position = std::numeric_limits<std::size_t>::max();
+    std::size_t position = 0;
     double v = 0.0;
-    bool exists() const { return position != std::numeric_limits<std::size_t>::max(); }
   };
 
   // SMO inside the block, until its violation is at most eps. [CY eqs 1.51-1.61]
@@ -667,6 +788,8 @@ class Solver {
     double step = 0.0;
     const T *first = block.zeros.data(), *second = block.zeros.data();
     std::vector<Place> top(n_groups()), bottom(n_groups());
+    // Groups that share no point are updated each on its own.
+    const bool apart = n_groups() == 1 || block.groups[0].end <= block.groups[1].begin;
     const bool polishable = everything && sizeof(T) == sizeof(double) && n <= options_.polish;
     constexpr std::size_t polishing_steps = 50;  // per point
     double polished = 1e-12;
@@ -674,15 +797,14 @@ class Solver {
     std::size_t settled = 0, next_newton = newton_pays(block);
     for (std::size_t iteration = 0;; ++iteration) {
       // f after the last step, and the extremes of every group.
-      std::fill(top.begin(), top.end(), Place{0, std::numeric_limits<std::size_t>::max(), -infinity});
-      std::fill(bottom.begin(), bottom.end(), Place{0, std::numeric_limits<std::size_t>::max(), infinity});
-      for (std::size_t l = 0; l < block.layers.size(); ++l) {
+      for (std::size_t g = 0; g < n_groups(); ++g) {
+        const auto& group = block.groups[g];
+        const std::size_t begin = apart ? group.begin : 0, end = apart ? group.end : n;
         Candidate largest, smallest;
-        loops.update_and_extremes(l == 0 ? step : 0.0, first, second, block.layers[l].up.data(),
-                                  block.layers[l].low.data(), n, block.f.data(), &largest, &smallest);
-        const std::size_t g = group_of(l);
-        if (largest.value > top[g].v) top[g] = {l, largest.position, largest.value};
-        if (smallest.value < bottom[g].v) bottom[g] = {l, smallest.position, smallest.value};
+        loops.update_and_extremes(apart || g == 0 ? step : 0.0, first + begin, second + begin, group.up.data() + begin,
+                                  group.low.data() + begin, end - begin, block.f.data() + begin, &largest, &smallest);
+        top[g] = {begin + largest.position, largest.value};
+        bottom[g] = {begin + smallest.position, smallest.value};
       }
       std::size_t g = 0;
       double violation = 0.0;
@@ -707,6 +829,7 @@ class Solver {
         if (limit != Status::solved) return violation <= eps ? Status::solved : limit;
         if (iteration >= next_newton && violation > eps) {
           newton(block, eps);
+          for (std::size_t c = 0; c < n; ++c) block.merge(c);
           next_newton = 2 * iteration + newton_pays(block);
           step = 0.0;
           continue;
@@ -718,12 +841,15 @@ class Solver {
         step = step_one(block, i);
         first = block.row(i.position);
         second = block.zeros.data();
+        block.merge(i.position);
       } else {
         const Place i = top[g];
         const Place j = partner(block, loops, i, bottom[g], g);
-        step = step_pair(block, i, j);
+        step = step_pair(block, i, j, g);
         first = block.row(i.position);
         second = block.row(j.position);
+        block.merge(i.position);
+        block.merge(j.position);
       }
       if (!(step < infinity)) return hard_ ? Status::unbounded : Status::indefinite;
     }
@@ -747,9 +873,7 @@ class Solver {
     ids_.resize(n);
     for (std::size_t c = 0; c < n; ++c) ids_[c] = order_[block.points[c]];
     full_.square(ids_.data(), n, matrix.data());
-    std::vector<std::size_t> groups(block.layers.size());
-    for (std::size_t l = 0; l < groups.size(); ++l) groups[l] = group_of(l);
-    ActiveSet set(level_, matrix.data(), n, block.layers, block.f, groups,
+    ActiveSet set(level_, matrix.data(), n, block.layers, block.f, block.group_of,
                   problem_.equality == Equality::none ? 0 : n_groups());
     const std::size_t most = n_iter_ + 10 * n;
     while (n_iter_ < most && n_iter_ < options_.max_iter && !watch_.out_of_time()) {
@@ -777,19 +901,15 @@ class Solver {
   template <class T>
   Place partner(const Block<T>& block, const Loops<T>& loops, const Place& i, const Place& bottom, std::size_t g) {
     if (options_.rule == PairRule::violation) return bottom;
-    Place best = bottom;
-    double gain = 0.0;
-    for (std::size_t l = 0; l < block.layers.size(); ++l) {
-      if (group_of(l) != g) continue;
-      const Candidate candidate =
-          loops.best_partner(i.v, block.curvature[i.layer][i.position], block.row(i.position),
-                             block.curvature[l].data(), block.layers[l].low.data(), block.f.data(), block.size());
-      if (candidate.value > gain) {
-        gain = candidate.value;
-        best = {l, candidate.position, block.layers[l].low[candidate.position] - block.f[candidate.position]};
-      }
-    }
-    return best;
+    const auto& group = block.groups[g];
+    const std::size_t begin = group.begin;
+    const Candidate candidate =
+        loops.best_partner(i.v, block.curvature[i.position], block.row(i.position) + begin,
+                           block.curvature.data() + begin, group.low.data() + begin, block.f.data() + begin,
+                           group.end - begin);
+    if (candidate.position == std::numeric_limits<std::size_t>::max()) return bottom;
+    const std::size_t position = begin + candidate.position;
+    return {position, group.low[position] - block.f[position]};
   }
 
   // The curvature of a step: of the kernel, which rounding alone can make slightly negative and an indefinite kernel
@@ -803,9 +923,10 @@ class Solver {
   // s_i a_i += t, s_j a_j -= t with t = (v_i - v_j) / eta, clipped to the box. [CY eqs 1.54-1.56]
   // Infinite where nothing ends the descent.
   template <class T>
-  double step_pair(Block<T>& block, const Place& i, const Place& j) {
+  double step_pair(Block<T>& block, const Place& i, const Place& j, std::size_t g) {
     const double kii = double(block.row(i.position)[i.position]), kjj = double(block.row(j.position)[j.position]);
-    Layer &li = block.layers[i.layer], &lj = block.layers[j.layer];
+    Layer& li = block.layers[block.layer_of(g, i.position, true)];
+    Layer& lj = block.layers[block.layer_of(g, j.position, false)];
     const double eta = curvature<T>(kii + kjj - 2.0 * double(block.row(i.position)[j.position]),
                                     li.ridge[i.position] + lj.ridge[j.position], std::abs(kii) + std::abs(kjj));
     const double slope = i.v - j.v;
@@ -819,23 +940,22 @@ class Solver {
     return t;
   }
 
-  // Without an equality: the variable with the largest gain v^2 / Q_ii (or the largest |v|).
+  // Without an equality: the point with the largest gain v^2 / Q_ii (or the largest |v|).
   template <class T>
   Place single(const Block<T>& block) const {
+    const auto& group = block.groups[0];
     Place best;
     double value = 0.0;
-    for (std::size_t l = 0; l < block.layers.size(); ++l) {
-      for (std::size_t c = 0; c < block.size(); ++c) {
-        const double up = block.layers[l].up[c] - block.f[c], low = block.layers[l].low[c] - block.f[c];
-        const double v = up > 0.0 ? up : (low < 0.0 ? low : 0.0);
-        if (v == 0.0) continue;
-        const double worth = options_.rule == PairRule::violation
-                                 ? std::abs(v)
-                                 : v * v / std::max(block.curvature[l][c], smallest_curvature);
-        if (worth > value) {
-          value = worth;
-          best = {l, c, v};
-        }
+    for (std::size_t c = 0; c < block.size(); ++c) {
+      const double up = group.up[c] - block.f[c], low = group.low[c] - block.f[c];
+      const double v = up > 0.0 ? up : (low < 0.0 ? low : 0.0);
+      if (v == 0.0) continue;
+      const double worth = options_.rule == PairRule::violation
+                               ? std::abs(v)
+                               : v * v / std::max(block.curvature[c], smallest_curvature);
+      if (worth > value) {
+        value = worth;
+        best = {c, v};
       }
     }
     return best;
@@ -843,7 +963,7 @@ class Solver {
 
   template <class T>
   double step_one(Block<T>& block, const Place& i) {
-    Layer& layer = block.layers[i.layer];
+    Layer& layer = block.layers[block.layer_of(0, i.position, i.v > 0.0)];
     const double kii = double(block.row(i.position)[i.position]);
     const double eta = curvature<T>(kii, layer.ridge[i.position], std::abs(kii));
     const double room = layer.room(i.position, i.v > 0.0);
@@ -882,6 +1002,8 @@ class Solver {
   // Of s a since the last refresh, squared and summed: of all points, and of those outside the block.
   double squared_change_ = 0.0, change_elsewhere_ = 0.0;
   double lowest_ = 0.0;            // weak duality at w = 0: below this, no positive semi-definite kernel can get
+  double tol_ = options_.tol;
+  double rounding_units_ = 8.0;  // of the last place, how much a float32 kernel value is taken to be off
   double objective_ = 0.0, slope_ = 0.0, largest_diagonal_ = 0.0;  // slope_ is p'a
   std::size_t n_iter_ = 0, rounds_ = 0, stride_ = 1, next_record_ = 0;
   std::vector<Record> history_;

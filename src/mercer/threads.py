@@ -1,9 +1,10 @@
 """How many threads a native call may use."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from numbers import Integral
 
 import joblib
@@ -37,10 +38,10 @@ def effective_n_threads(n_threads: int | None = None) -> int:
     3
     """
     if n_threads is None:
-        return _limit.get() or min(n for n in (joblib.cpu_count(), _openmp_limit()) if n is not None)
+        return _limit.get() or min(n for n in (_cores(), _openmp_limit()) if n is not None)
     if not isinstance(n_threads, Integral) or isinstance(n_threads, bool) or n_threads < -1 or n_threads == 0:
         raise ValueError(f"n_threads must be None, -1 (all cores) or an int >= 1, got {n_threads!r}.")
-    return joblib.cpu_count() if n_threads == -1 else int(n_threads)
+    return _cores() if n_threads == -1 else int(n_threads)
 
 
 @contextmanager
@@ -69,6 +70,17 @@ def limit_threads(n_threads: int | None) -> Iterator[None]:
         yield
     finally:
         _limit.reset(token)
+
+
+def _cores() -> int:
+    """Cores that this process may use; the quota is read once for each affinity, it costs more than a prediction."""
+    affinity = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
+    return _count_cores(joblib.cpu_count, affinity)
+
+
+@cache
+def _count_cores(counter: Callable[[], int], affinity: int) -> int:
+    return counter()
 
 
 def _openmp_limit() -> int | None:

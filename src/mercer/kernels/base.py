@@ -140,6 +140,10 @@ class Kernel(BaseEstimator):
         product = kernel._dot(X, Y, columns)
         return product[:, 0] if V.ndim == 1 else product
 
+    def _decide(self, X: Any, Y: Any, v: np.ndarray, offset: float) -> np.ndarray:
+        """Numbers of the sign of ``self(X, Y) @ v + offset``, for prepared samples; their size need not be exact."""
+        return self._dot(X, Y, v[:, np.newaxis])[:, 0] + offset
+
     def vjp(self, X, W):
         """Derivatives of a weighted sum of the kernel matrix: sum_ij W_ij dK_ij/dp for every parameter p.
 

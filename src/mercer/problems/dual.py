@@ -148,16 +148,16 @@ class DualProblem:
             a[group] = self._project(start[group], group, target)
         return a
 
-    def _groups(self) -> list[tuple[np.ndarray, float]]:
+    def _groups(self) -> list[tuple[np.ndarray | slice, float]]:
         """The variables of every equality, and the value of their s'a."""
         if self.total is None:
             return []
         if not isinstance(self.total, tuple):
-            return [(np.arange(len(self.index)), self.total)]
+            return [(slice(None), self.total)]
         plus, minus = self.total
         return [(np.flatnonzero(self.sign > 0), plus), (np.flatnonzero(self.sign < 0), -minus)]
 
-    def _fill(self, group: np.ndarray, target: float) -> np.ndarray:
+    def _fill(self, group: np.ndarray | slice, target: float) -> np.ndarray:
         """Variables at their bound, from the first on, until s'a is the target."""
         helps = self.sign[group] * target > 0
         room = np.where(helps, self.upper[group], 0.0)
@@ -168,7 +168,7 @@ class DualProblem:
             raise InfeasibleError(f"The variables must add up to {abs(target):g}, their bounds to {room.sum():g} only.")
         return a
 
-    def _project(self, a: np.ndarray, group: np.ndarray, target: float) -> np.ndarray:
+    def _project(self, a: np.ndarray, group: np.ndarray | slice, target: float) -> np.ndarray:
         """The nearest point of the box with s'a on target: clip(a - shift s), by bisection on the shift."""
         sign, upper = self.sign[group], self.upper[group]
 
@@ -214,12 +214,12 @@ class DualProblem:
                 worst = max(worst, largest - smallest)
         return worst
 
-    def _extremes(self, group: np.ndarray, a: np.ndarray, gradient: np.ndarray) -> tuple[float, float]:
+    def _extremes(self, group: np.ndarray | slice, a: np.ndarray, gradient: np.ndarray) -> tuple[float, float]:
         """The largest -s G among the variables whose s a may grow, the smallest among those where it may shrink."""
-        sign, value = self.sign[group], -(self.sign * gradient)[group]
-        below, above = (a < self.upper)[group], (a > 0)[group]
-        grows, shrinks = np.where(sign > 0, below, above), np.where(sign > 0, above, below)
-        return float(np.max(value[grows], initial=-np.inf)), float(np.min(value[shrinks], initial=np.inf))
+        plus, value, a = self.sign[group] > 0, -self.sign[group] * gradient[group], a[group]
+        below, above = a < self.upper[group], a > 0
+        grows, shrinks = np.where(plus, below, above), np.where(plus, above, below)
+        return float(np.max(value, where=grows, initial=-np.inf)), float(np.min(value, where=shrinks, initial=np.inf))
 
     def offsets(self, a: np.ndarray, gradient: np.ndarray) -> Offsets:
         """The offset b of the decision function.
@@ -237,11 +237,12 @@ class DualProblem:
             b = 0.5 * sum(edges) if np.isfinite(edges).all() else 0.0
             return Offsets(float(b), float(b))
         for group, _ in self._groups():
-            free = group[(a[group] > 0) & (a[group] < self.upper[group])]
+            free = (a[group] > 0) & (a[group] < self.upper[group])
+            if free.any():
+                found.append(float(np.mean((-self.sign[group] * gradient[group])[free])))
+                continue
             largest, smallest = self._extremes(group, a, gradient)
-            if len(free):
-                found.append(float(np.mean(-(self.sign * gradient)[free])))
-            elif np.isfinite(largest) and np.isfinite(smallest):
+            if np.isfinite(largest) and np.isfinite(smallest):
                 found.append(0.5 * (largest + smallest))
             else:  # the conditions bound b on one side at most
                 found.append(next((edge for edge in (largest, smallest) if np.isfinite(edge)), 0.0))

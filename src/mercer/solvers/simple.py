@@ -125,7 +125,8 @@ class SimpleSMO(BaseEstimator):
         grows = np.where(s > 0, a < u, a > 0)
         shrinks = np.where(s > 0, a > 0, a < u)
         best: tuple[float, int, int] = (0.0, 0, 0)
-        for group, _ in problem._groups():
+        for part, _ in problem._groups():
+            group = np.arange(len(a))[part]
             if not grows[group].any():
                 continue
             i = group[grows[group]][np.argmax(v[group[grows[group]]])]

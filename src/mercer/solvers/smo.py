@@ -195,7 +195,7 @@ class SMO(BaseEstimator):
         return _native.solve_many(
             problems[0].gram.native(),
             [
-                (p.index, p.sign, p.linear, p.upper, p.ridge, point, p.equality)
+                (p.index, p.sign, p.linear, p.upper, p.ridge, point, p.equality, p.scaled)
                 for p, point in zip(problems, points, strict=True)
             ],
             self.tol,

@@ -12,6 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, _check_y, check_array
 from mercer.gram import Gram, MatrixGram, make_gram
 from mercer.gram.memory import check_memory
 from mercer.kernels import Linear, as_kernel
+from mercer.kernels.vectors.base import VectorKernel
 from mercer.kernels.samples import n_samples, take
 from mercer.parameters import Choice, Number, check_parameters
 from mercer.problems import DualProblem
@@ -212,7 +213,24 @@ class SupportVectorMachine(BaseEstimator):
         if not len(self.support_):
             return np.zeros((n_samples(X), 1)) + self.intercept_
         with limit_threads(self.n_threads):
-            return self.kernel_.dot(X, self.support_vectors_, coefficients) + self.intercept_
+            X, Y = self._prepared(X)
+            return self.kernel_._dot(X, Y, np.ascontiguousarray(coefficients)) + self.intercept_
+
+    def _signs(self, X: Any) -> np.ndarray:
+        """Numbers of the sign of the one decision function there is, for predictions."""
+        if self._precomputed or not hasattr(self, "support_") or not len(self.support_):
+            return self._raw_decision(X)[:, 0]
+        with limit_threads(self.n_threads):
+            X, Y = self._prepared(self._check_new(X))
+            return self.kernel_._decide(X, Y, self.dual_coef_[0], self.intercept_[0])
+
+    def _prepared(self, X: Any) -> tuple[Any, Any]:
+        """Checked new samples and the support vectors, as the kernel takes them."""
+        Y = self.support_vectors_
+        plain = isinstance(self.kernel_, VectorKernel) and self.kernel_.plain
+        if plain and isinstance(X, np.ndarray) and isinstance(Y, np.ndarray) and X.dtype == Y.dtype:
+            return np.ascontiguousarray(X), np.ascontiguousarray(Y)  # both have been checked when they came in
+        return self.kernel_.prepare(X, Y)
 
     def _check_new(self, X: Any) -> Any:
         """Samples to predict for, checked; of a precomputed matrix, the support columns."""

@@ -156,8 +156,9 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine, ABC):
         -------
         ndarray of shape (n,)
         """
-        decision = self.decision_function(X)
-        codes = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
+        check_is_fitted(self)
+        two = len(self.classes_) == 2
+        codes = (self._signs(X) > 0).astype(int) if two else self.decision_function(X).argmax(axis=1)
         return self.classes_[codes]
 
     def distance(self, X):

@@ -20,6 +20,8 @@ class VectorKernel(Kernel):
     """
 
     domain: ClassVar[str] = "vectors"
+    plain: ClassVar[bool] = True
+    """Whether any table of finite numbers will do, so that what an estimator has checked need not be checked again."""
 
     def prepare(self, X, Y=None):
         return as_pair(X, Y, type(self).__name__)
@@ -45,6 +47,12 @@ class VectorKernel(Kernel):
 
     def _dot(self, X, Y, V):
         return product(self.native(), X, Y, V)
+
+    def _decide(self, X, Y, v, offset):
+        arguments = self.native().arguments()
+        return _native.kernel_decide(
+            *arguments, native_samples(X), native_samples(Y), v, float(offset), effective_n_threads(), ""
+        )
 
     def _vjp(self, X, W):
         X = X.astype(np.float64, copy=False)

@@ -53,6 +53,8 @@ class Chi2(VectorKernel):
     def __init__(self, gamma=1.0):
         self.gamma = gamma
 
+    plain = False
+
     def prepare(self, X, Y=None):
         return _non_negative(*as_pair(X, Y, "Chi2"), "Chi2")
 
@@ -95,6 +97,8 @@ class Intersection(VectorKernel):
     array([[4., 3.],
            [3., 5.]])
     """
+
+    plain = False
 
     def prepare(self, X, Y=None):
         return _non_negative(*as_pair(X, Y, "Intersection"), "Intersection")
@@ -141,6 +145,8 @@ class Hamming(VectorKernel):
 
     def __init__(self, normalize=False):
         self.normalize = normalize
+
+    plain = False
 
     def prepare(self, X, Y=None):
         return as_categories(X, Y, "Hamming")
