@@ -161,6 +161,28 @@ std::unique_ptr<Rows<T>> make_rows(const GramIn& gram, const ProblemIn& problem,
       [maker](const std::size_t* which, std::size_t n, T* const* out) { maker->rows(which, n, out); }, team, maker);
 }
 
+// Problems over the same vectors share a float32 matrix, where they would compute it more than twice and it has room.
+std::vector<float> shared_matrix(const GramIn& gram, const std::vector<ProblemIn>& problems, const Level& level,
+                                 std::size_t bytes, Team& team) {
+  if (gram.kind != GramIn::Kind::vectors || problems.size() < 2 || gram.n * gram.n > bytes / sizeof(float)) return {};
+  double wanted = 0.0;
+  for (const ProblemIn& problem : problems) {
+    wanted += static_cast<double>(problem.points.size()) * static_cast<double>(problem.points.size());
+  }
+  if (wanted < 2.0 * static_cast<double>(gram.n) * static_cast<double>(gram.n)) return {};
+  std::vector<float> matrix(gram.n * gram.n);
+  VectorRows<float> rows(gram.spec.view, level, gram.samples.view, all_positions(gram.n), true, team);
+  constexpr std::size_t group = 1024;
+  const std::vector<std::size_t> all = all_positions(gram.n);
+  std::vector<float*> out;
+  for (std::size_t first = 0; first < gram.n; first += group) {
+    out.clear();
+    for (std::size_t i = first; i < std::min(gram.n, first + group); ++i) out.push_back(matrix.data() + i * gram.n);
+    rows.rows(all.data() + first, out.size(), out.data());
+  }
+  return matrix;
+}
+
 const char* status_name(Status status) {
   switch (status) {
     case Status::solved:
@@ -246,13 +268,19 @@ nb::list solve_many(const nb::tuple& gram_source, const nb::list& problem_source
         throw;
       }
     });
+    const std::vector<float> shared = shared_matrix(gram, problems, level, memory / 2, outer);
     outer.for_each(problems.size(), [&](std::size_t k, std::size_t worker) {
       if (cancelled.load()) return;
       // The calling thread listens to signals, the others to the calling thread.
       std::function<void()> poll = poll_cancelled;
       if (worker == 0) poll = SignalPoll();
       Team inner(inner_threads, poll);
-      const auto single = make_rows<float>(gram, problems[k], level, bytes, options.block, inner);
+      std::unique_ptr<Rows<float>> single;
+      if (shared.empty()) {
+        single = make_rows<float>(gram, problems[k], level, bytes, options.block, inner);
+      } else {
+        single = std::make_unique<MatrixRows<float, float>>(level, shared.data(), gram.n, problems[k].points, inner);
+      }
       const auto full = make_rows<double>(gram, problems[k], level, bytes, options.block, inner);
       Watch watch(max_seconds, poll, callback.is_none() ? std::function<bool(const Progress&)>() : report);
       const DualView view = problems[k].view();

@@ -5,10 +5,10 @@
 //
 //   K_FF d + E lambda = v_F,  E'd = 0,
 //
-// and leaves v_F = lambda behind: the optimum, if nothing leaves the box. Where something does, the step ends there, the
-// variable leaves F and the factor of K_FF, and the next step begins. When a whole step has been made, the variables
-// that violate the optimality conditions most enter F. (K. Scheinberg, An efficient implementation of an active set
-// method for SVMs, JMLR 7, 2006.)
+// and leaves v_F = lambda behind: the optimum, if nothing leaves the box. Where something does, the step ends there,
+// the variable leaves F and the factor of K_FF, and the next step begins. When a whole step has been made, the
+// variables that violate the optimality conditions most enter F. (K. Scheinberg, An efficient implementation of an
+// active set method for SVMs, JMLR 7, 2006.)
 #pragma once
 
 #include <algorithm>
@@ -78,7 +78,8 @@ class ActiveSet {
       const std::size_t c = free_[k].position;
       layer.move(c, t * d[k], k == blocking);
       moved_[c] += t * d[k];
-      f_[c] += t * (v[k] - offsets_[group_of(free_[k])] - layer.ridge[c] * d[k]);  // K_FF d, by the equation of the step
+      f_[c] +=
+          t * (v[k] - offsets_[group_of(free_[k])] - layer.ridge[c] * d[k]);  // K_FF d, by the equation of the step
       done.objective -= t * (1.0 - 0.5 * t) * v[k] * d[k];
       done.slope += t * d[k] * layer.sign[c] * layer.linear[c];
     }
@@ -150,8 +151,8 @@ class ActiveSet {
            f_[x.position];
   }
 
-  // d -= K_FF^-1 E lambda, so that E'd = 0; the multipliers are the offsets. One equality per group, which share nothing
-  // but K: for two groups a system of two equations. False where rounding leaves nothing of them.
+  // d -= K_FF^-1 E lambda, so that E'd = 0; the multipliers are the offsets. One equality per group, which share
+  // nothing but K: for two groups a system of two equations. False where rounding leaves nothing of them.
   bool meet_equalities(std::vector<double>& d) {
     const std::size_t m = free_.size();
     std::vector<std::vector<double>> y(n_groups_, std::vector<double>(m, 0.0));
@@ -206,16 +207,15 @@ class ActiveSet {
     return extremes.middle(Equality::total);
   }
 
-  // Up to `most` of the candidates enter F, in their order; those that depend on it, up to rounding, do not. Returns how
-  // many did.
+  // Up to `most` of the candidates enter F, in their order; those that depend on it, up to rounding, do not. Returns
+  // how many did.
   std::size_t enter(const std::vector<Variable>& candidates, std::size_t most) {
     std::size_t entered = 0;
     std::vector<Variable> group;
     for (std::size_t k = 0; k < candidates.size() && entered < most; ++k) {
       const bool doubled = inside_[candidates[k].position] ||
-                           std::any_of(group.begin(), group.end(), [&](const Variable& other) {
-                             return other.position == candidates[k].position;
-                           });
+                           std::any_of(group.begin(), group.end(),
+                                       [&](const Variable& other) { return other.position == candidates[k].position; });
       if (!doubled) group.push_back(candidates[k]);
       if (group.size() < std::min(Factor::group, most - entered) && k + 1 < candidates.size()) continue;
       entered += enter(group);
@@ -231,10 +231,11 @@ class ActiveSet {
         with_free[k * Factor::group + g] = K_[group[g].position * n_ + free_[k].position];
       }
     }
-    const std::vector<char> taken = factor_.append(std::move(with_free), group.size(), [&](std::size_t g, std::size_t h) {
-      const Variable &x = group[g], &y = group[h];
-      return K_[x.position * n_ + y.position] + (g == h ? layers_[x.layer].ridge[x.position] : 0.0);
-    });
+    const std::vector<char> taken =
+        factor_.append(std::move(with_free), group.size(), [&](std::size_t g, std::size_t h) {
+          const Variable &x = group[g], &y = group[h];
+          return K_[x.position * n_ + y.position] + (g == h ? layers_[x.layer].ridge[x.position] : 0.0);
+        });
     std::size_t entered = 0;
     for (std::size_t g = 0; g < group.size(); ++g) {
       if (!taken[g]) continue;

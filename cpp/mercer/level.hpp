@@ -30,8 +30,9 @@ struct Loops {
   // sum[c] += sum_r coefficients[r] k(rows[r], column c of the panel) for c < n
   void (*add_dense_tile)(const KernelSpec&, const double* coefficients, const T* const* rows, const T* row_norms,
                          const T* panel, const T* norms, std::size_t features, std::size_t n, double* sum);
-  // The same, and row_sums[r * row_sum_width + k] gains, for every r, the products of the row's values with `weights`, column c
-  // going to k = c modulo row_sum_width: a tile that serves its transpose too. `row_sums` is (tile_rows, row_sum_width).
+  // The same, and row_sums[r * row_sum_width + k] gains, for every r, the products of the row's values with `weights`,
+  // column c going to k = c modulo row_sum_width: a tile that serves its transpose too. `row_sums` is (tile_rows,
+  // row_sum_width).
   void (*add_dense_tile_both_ways)(const KernelSpec&, const double* coefficients, const T* const* rows,
                                    const T* row_norms, const T* panel, const T* norms, std::size_t features,
                                    const double* weights, double* sum, double* row_sums);
@@ -42,8 +43,8 @@ struct Loops {
   // sum_j values[j] weights[j * stride] in the order of j, with the arithmetic of accumulate in double
   double (*dot)(const T* values, const double* weights, std::size_t stride, std::size_t n);
   // One panel of sparse columns against `spread_rows` spread rows: tile[r * panel_width + j] = the measure of row r and
-  // column j < n, a product or a squared distance (`row_norms` and `norms` are then the squared norms). The entries e of
-  // column j, starts[j] <= e < starts[j + 1], are summed in their order, in double.
+  // column j < n, a product or a squared distance (`row_norms` and `norms` are then the squared norms). The entries e
+  // of column j, starts[j] <= e < starts[j + 1], are summed in their order, in double.
   void (*sparse_tile)(const SparseColumns&, const double* spread, const double* row_norms, std::size_t n, T* tile);
   // f += step * (first - second); then the extremes of up - f (largest) and low - f (smallest)
   void (*update_and_extremes)(double step, const T* first, const T* second, const double* up, const double* low,
@@ -51,6 +52,14 @@ struct Loops {
   // argmax of (v - (low - f))^2 / (curvature_i + curvature - 2 row) over the positions where v > low - f
   Candidate (*best_partner)(double v, double curvature_i, const T* row, const double* curvature, const double* low,
                             const double* f, std::size_t n);
+};
+
+// The search for pairs with everything in float32.
+struct QuickSearch {
+  void (*update_and_extremes)(double step, const float* first, const float* second, const float* up, const float* low,
+                              std::size_t n, float* f, Candidate* largest, Candidate* smallest);
+  Candidate (*best_partner)(double v, double curvature_i, const float* row, const float* curvature, const float* low,
+                            const float* f, std::size_t n);
 };
 
 struct Algebra {
@@ -68,6 +77,7 @@ struct Level {
   Loops<float> single;
   Loops<double> full;
   Algebra algebra;
+  QuickSearch quick;
 
   template <class T>
   const Loops<T>& loops() const {

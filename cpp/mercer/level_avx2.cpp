@@ -13,6 +13,6 @@ inline constexpr std::size_t tile_vectors = 2;
 
 bool supported() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? true : false; }
 
-extern const Level level{"avx2", supported, loops_of<float>, loops_of<double>, algebra};
+extern const Level level{"avx2", supported, loops_of<float>, loops_of<double>, algebra, quick};
 
 }  // namespace mercer::avx2

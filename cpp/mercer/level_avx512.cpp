@@ -16,6 +16,6 @@ bool supported() {
          __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
 }
 
-extern const Level level{"avx512", supported, loops_of<float>, loops_of<double>, algebra};
+extern const Level level{"avx512", supported, loops_of<float>, loops_of<double>, algebra, quick};
 
 }  // namespace mercer::avx512

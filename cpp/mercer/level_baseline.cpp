@@ -11,6 +11,6 @@ inline constexpr std::size_t tile_vectors = 2;
 // after the vector types
 #include "loops.hpp"
 
-extern const Level level{"baseline", [] { return true; }, loops_of<float>, loops_of<double>, algebra};
+extern const Level level{"baseline", [] { return true; }, loops_of<float>, loops_of<double>, algebra, quick};
 
 }  // namespace mercer::baseline

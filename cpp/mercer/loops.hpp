@@ -262,7 +262,8 @@ void add_dense_tile_both_ways(const KernelSpec& spec, const double* coefficients
   dense_tile<T>(spec, rows, row_norms, panel, norms, features, tile);
   accumulate<T>(coefficients, of, width, sum);
   for (std::size_t r = 0; r < tile_rows; ++r) {
-    for (std::size_t c = 0; c < width; ++c) row_sums[r * row_sum_width + c % row_sum_width] += weights[c] * double(of[r][c]);
+    for (std::size_t c = 0; c < width; ++c)
+      row_sums[r * row_sum_width + c % row_sum_width] += weights[c] * double(of[r][c]);
   }
 }
 
@@ -369,13 +370,15 @@ inline constexpr Algebra algebra{inner, subtract, forward_solve};
 
 // Best value and its position, lane by lane; equal values keep the first position, so that every level
 // agrees.
+template <class S>
 struct LaneBest {
-  Vec<double> value;
-  Vec<std::int64_t> position;
+  using Int = typename PowerOfTwo<S>::Int;
+  Vec<S> value;
+  Vec<Int> position;
 
-  explicit LaneBest(double start) : value(broadcast(start)), position(broadcast<std::int64_t>(-1)) {}
+  explicit LaneBest(S start) : value(broadcast(start)), position(broadcast<Int>(-1)) {}
 
-  void offer(Vec<double> candidate, Vec<std::int64_t> at) {
+  void offer(Vec<S> candidate, Vec<Int> at) {
     const auto better = candidate > value;
     value = better ? candidate : value;
     position = better ? at : position;
@@ -383,51 +386,58 @@ struct LaneBest {
 
   Candidate reduce(double start) const {
     Candidate best{start, std::size_t(-1)};
-    for (std::size_t k = 0; k < lanes<double>; ++k) {
+    for (std::size_t k = 0; k < lanes<S>; ++k) {
       const std::size_t at = static_cast<std::size_t>(position[k]);
       if (position[k] >= 0 && (value[k] > best.value || (value[k] == best.value && at < best.position))) {
-        best = {value[k], at};
+        best = {double(value[k]), at};
       }
     }
     return best;
   }
 };
 
-inline Vec<std::int64_t> first_positions() {
-  Vec<std::int64_t> at;
-  for (std::size_t k = 0; k < lanes<double>; ++k) at[k] = std::int64_t(k);
+template <class Int>
+inline Vec<Int> first_positions() {
+  Vec<Int> at;
+  for (std::size_t k = 0; k < lanes<Int>; ++k) at[k] = Int(k);
   return at;
 }
 
-// `lanes<double>` values of a row, as doubles.
-template <class T>
-inline Vec<double> widen(const T* from) {
-  Vec<double> v;
-  for (std::size_t k = 0; k < lanes<double>; ++k) v[k] = double(from[k]);
+// `lanes<S>` values of a row, as S.
+template <class S, class T>
+inline Vec<S> convert(const T* from) {
+  Vec<S> v;
+  for (std::size_t k = 0; k < lanes<S>; ++k) v[k] = S(from[k]);
   return v;
+}
+template <>
+inline Vec<float> convert<float, float>(const float* from) {
+  return load(from);
 }
 
 inline constexpr double infinity = __builtin_huge_val();
 
-template <class T>
-void update_and_extremes(double step, const T* first, const T* second, const double* up, const double* low,
-                         std::size_t n, double* f, Candidate* largest, Candidate* smallest) {
-  if (step != 0.0) {
-    for (std::size_t c = 0; c < n; ++c) f[c] += step * (double(first[c]) - double(second[c]));
+template <class T, class S>
+void update_and_extremes(double exact_step, const T* first, const T* second, const S* up, const S* low, std::size_t n,
+                         S* f, Candidate* largest, Candidate* smallest) {
+  using Int = typename PowerOfTwo<S>::Int;
+  const S step = S(exact_step);
+  if (step != S(0)) {
+    for (std::size_t c = 0; c < n; ++c) f[c] += step * (S(first[c]) - S(second[c]));
   }
-  LaneBest most(-infinity), least(-infinity);
-  Vec<std::int64_t> at = first_positions();
+  LaneBest<S> most(S(-infinity)), least(S(-infinity));
+  Vec<Int> at = first_positions<Int>();
   std::size_t c = 0;
-  for (; c + lanes<double> <= n; c += lanes<double>, at += std::int64_t(lanes<double>)) {
-    const Vec<double> value = load(f + c);
+  for (; c + lanes<S> <= n; c += lanes<S>, at += Int(lanes<S>)) {
+    const Vec<S> value = load(f + c);
     most.offer(load(up + c) - value, at);
     least.offer(value - load(low + c), at);
   }
   *largest = most.reduce(-infinity);
   Candidate lowest = least.reduce(-infinity);
   for (; c < n; ++c) {
-    if (up[c] - f[c] > largest->value) *largest = {up[c] - f[c], c};
-    if (f[c] - low[c] > lowest.value) lowest = {f[c] - low[c], c};
+    if (up[c] - f[c] > largest->value) *largest = {double(up[c] - f[c]), c};
+    if (f[c] - low[c] > lowest.value) lowest = {double(f[c] - low[c]), c};
   }
   *smallest = {-lowest.value, lowest.position};
 }
@@ -435,31 +445,35 @@ void update_and_extremes(double step, const T* first, const T* second, const dou
 // The curvature of a pair, kept away from zero as LIBSVM does: a flat direction is followed to its bound.
 inline constexpr double smallest_curvature = 1e-12;
 
-template <class T>
-Candidate best_partner(double v, double curvature_i, const T* row, const double* curvature, const double* low,
-                       const double* f, std::size_t n) {
-  LaneBest best(0.0);
-  Vec<std::int64_t> at = first_positions();
+template <class T, class S>
+Candidate best_partner(double exact_v, double exact_curvature, const T* row, const S* curvature, const S* low,
+                       const S* f, std::size_t n) {
+  using Int = typename PowerOfTwo<S>::Int;
+  const S v = S(exact_v), curvature_i = S(exact_curvature), smallest = S(smallest_curvature);
+  LaneBest<S> best(S(0));
+  Vec<Int> at = first_positions<Int>();
   std::size_t c = 0;
-  for (; c + lanes<double> <= n; c += lanes<double>, at += std::int64_t(lanes<double>)) {
-    Vec<double> difference = v - (load(low + c) - load(f + c));
-    difference = difference > 0.0 ? difference : Vec<double>{};
-    Vec<double> eta = curvature_i + load(curvature + c) - 2.0 * widen(row + c);
-    eta = eta > smallest_curvature ? eta : broadcast(smallest_curvature);
+  for (; c + lanes<S> <= n; c += lanes<S>, at += Int(lanes<S>)) {
+    Vec<S> difference = v - (load(low + c) - load(f + c));
+    difference = difference > S(0) ? difference : Vec<S>{};
+    Vec<S> eta = curvature_i + load(curvature + c) - S(2) * convert<S>(row + c);
+    eta = eta > smallest ? eta : broadcast(smallest);
     best.offer(difference * difference / eta, at);
   }
   Candidate winner = best.reduce(0.0);
   for (; c < n; ++c) {
-    const double difference = v - (low[c] - f[c]);
-    if (!(difference > 0.0)) continue;
-    const double eta = curvature_i + curvature[c] - 2.0 * double(row[c]);
-    const double gain = difference * difference / (eta > smallest_curvature ? eta : smallest_curvature);
-    if (gain > winner.value) winner = {gain, c};
+    const S difference = v - (low[c] - f[c]);
+    if (!(difference > S(0))) continue;
+    const S eta = curvature_i + curvature[c] - S(2) * S(row[c]);
+    const S gain = difference * difference / (eta > smallest ? eta : smallest);
+    if (gain > winner.value) winner = {double(gain), c};
   }
   return winner;
 }
 
+inline constexpr QuickSearch quick{update_and_extremes<float, float>, best_partner<float, float>};
+
 template <class T>
 inline constexpr Loops<T> loops_of{
-    dense_tile<T>, add_dense_tile<T>, add_dense_tile_both_ways<T>, transform_row<T>, accumulate<T>,
-    dot<T>,        sparse_tile<T>,    update_and_extremes<T>,      best_partner<T>};
+    dense_tile<T>, add_dense_tile<T>, add_dense_tile_both_ways<T>,    transform_row<T>,       accumulate<T>,
+    dot<T>,        sparse_tile<T>,    update_and_extremes<T, double>, best_partner<T, double>};

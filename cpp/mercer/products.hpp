@@ -87,8 +87,8 @@ void kernel_dot(const KernelSpec& spec, const Level& level, const Samples& x, co
   }
 }
 
-// How far a Gaussian kernel value computed in float32 may be from the true one, for vectors of norms up to `size` in all
-// after centring: rounding of the two vectors moves t = gamma d^2 by 2 eps sqrt(gamma t) size, that of the sum by
+// How far a Gaussian kernel value computed in float32 may be from the true one, for vectors of norms up to `size` in
+// all after centring: rounding of the two vectors moves t = gamma d^2 by 2 eps sqrt(gamma t) size, that of the sum by
 // (features + 5) eps t, and both count e^-t times; exp, the weight and the sum over a tile add some units more.
 inline double gaussian_rounding(double gamma, std::size_t features, double size) {
   constexpr double eps = 0.5 * double(std::numeric_limits<float>::epsilon());

@@ -98,8 +98,8 @@ class VectorRows final : public Rows<T> {
     add_to_columns(*pack(columns, n_columns), which, coefficients, n, sum);
   }
 
-  // By half of the tiles, each of which serves both its sides: strips of columns in parallel, and of each strip the rows
-  // from its own on. Sums along the rows are kept by strip, so that their order does not depend on threads.
+  // By half of the tiles, each of which serves both its sides: strips of columns in parallel, and of each strip the
+  // rows from its own on. Sums along the rows are kept by strip, so that their order does not depend on threads.
   void add_among(const std::size_t* which, const double* coefficients, std::size_t n, double* sum) override {
     if (samples_.sparse) {
       Rows<T>::add_among(which, coefficients, n, sum);
@@ -371,6 +371,7 @@ class MatrixRows final : public Rows<T> {
         n_columns_(n_columns),
         points_(std::move(points)),
         columns_(points_),
+        everything_(points_ == all_positions(n_columns)),
         team_(team) {}
 
   void square(const std::size_t* which, std::size_t n, T* out) override {
@@ -381,14 +382,15 @@ class MatrixRows final : public Rows<T> {
   }
 
   void add(const std::size_t* which, const double* coefficients, std::size_t n, double* sum) override {
-    add_rows_at(columns_, which, coefficients, n, sum);
+    const bool all = everything_ && columns_.size() == n_columns_;
+    add_rows_at(all ? nullptr : columns_.data(), columns_.size(), which, coefficients, n, sum);
   }
 
   void add_at(const std::size_t* columns, std::size_t n_columns, const std::size_t* which, const double* coefficients,
               std::size_t n, double* sum) override {
     std::vector<std::size_t> ids(n_columns);
     for (std::size_t c = 0; c < n_columns; ++c) ids[c] = points_[columns[c]];
-    add_rows_at(ids, which, coefficients, n, sum);
+    add_rows_at(ids.data(), n_columns, which, coefficients, n, sum);
   }
 
   void restrict_to(std::vector<std::size_t> active) override {
@@ -400,17 +402,18 @@ class MatrixRows final : public Rows<T> {
  private:
   const S* row_of(std::size_t point) const { return matrix_ + points_[point] * n_columns_; }
 
-  void add_rows_at(const std::vector<std::size_t>& columns, const std::size_t* which, const double* coefficients,
-                   std::size_t n, double* sum) {
+  void add_rows_at(const std::size_t* columns, std::size_t n_columns, const std::size_t* which,
+                   const double* coefficients, std::size_t n, double* sum) {
     std::vector<const S*> rows(n);
     for (std::size_t i = 0; i < n; ++i) rows[i] = row_of(which[i]);
-    add_rows<T>(loops_, team_, rows.data(), coefficients, n, columns.data(), columns.size(), sum);
+    add_rows<T>(loops_, team_, rows.data(), coefficients, n, columns, n_columns, sum);
   }
 
   const Loops<T>& loops_;
   const S* matrix_;
   std::size_t n_columns_;
   std::vector<std::size_t> points_, columns_;
+  bool everything_;  // the points are all columns, in their order
   Team& team_;
 };
 

@@ -31,7 +31,7 @@ struct SmoOptions {
   std::size_t max_iter = std::numeric_limits<std::size_t>::max();
   std::size_t block = 512;           // most points in a block, at first
   std::size_t largest_block = 2048;  // where the run is long
-  std::size_t polish = 256;  // up to this many points, the solution is exact up to rounding
+  std::size_t polish = 256;          // up to this many points, the solution is exact up to rounding
   bool shrinking = true;
   bool full_precision = false;
   // Whether the solution will be divided by its margin, half the difference of the two offsets: `tol` then counts in
@@ -58,44 +58,52 @@ struct SmoResult {
 
 namespace smo {
 
-// The block: a small problem whose kernel matrix lies in memory.
-template <class T>
+// The block: a small problem whose kernel matrix lies in memory. T is the type of the matrix, S that of the state which
+// the search for pairs runs over: what has changed since the block was made, so that float32 keeps its digits for the
+// violations.
+template <class T, class S>
 struct Block {
   std::vector<std::size_t> points;
   std::vector<T> matrix, zeros;
-  std::vector<double> f;
   std::vector<Layer> layers;
-  std::vector<double> curvature;  // K_ii + ridge_i
+  std::vector<double> start, coefficient;  // f and s a when the block was made
+  std::vector<S> f;                        // minus `start`
+  std::vector<S> curvature;                // K_ii + ridge_i
+  double offset = 0.0;
 
-  // The variables that share an equality: of each point the largest `up` and the smallest `low` of its layers. Points of
-  // other groups only lie outside [begin, end).
+  // The variables that share an equality: of each point the largest `up` and the smallest `low` of its layers, minus
+  // start and offset. Points of other groups only lie outside [begin, end).
   struct Group {
     std::size_t begin = 0, end = 0;
-    std::vector<double> up, low;
+    std::vector<S> up, low;
   };
   std::vector<Group> groups;
   std::vector<std::size_t> group_of;  // by layer
 
   std::size_t size() const { return points.size(); }
   const T* row(std::size_t i) const { return matrix.data() + i * size(); }
+  double exact_f(std::size_t c) const { return start[c] + double(f[c]); }
+
+  S up(std::size_t l, std::size_t c) const { return S(layers[l].up[c] - start[c] - offset); }
+  S low(std::size_t l, std::size_t c) const { return S(layers[l].low[c] - start[c] - offset); }
 
   // Call after a variable of point c has changed.
   void merge(std::size_t c) {
     for (Group& group : groups) {
-      group.up[c] = -infinity;
-      group.low[c] = infinity;
+      group.up[c] = S(-infinity);
+      group.low[c] = S(infinity);
     }
     for (std::size_t l = 0; l < layers.size(); ++l) {
       Group& group = groups[group_of[l]];
-      group.up[c] = std::max(group.up[c], layers[l].up[c]);
-      group.low[c] = std::min(group.low[c], layers[l].low[c]);
+      group.up[c] = std::max(group.up[c], up(l, c));
+      group.low[c] = std::min(group.low[c], low(l, c));
     }
   }
 
   // The layer that the group's `up` (or `low`) of point c comes from.
   std::size_t layer_of(std::size_t g, std::size_t c, bool upwards) const {
     std::size_t l = 0;
-    while (group_of[l] != g || (upwards ? layers[l].up[c] != groups[g].up[c] : layers[l].low[c] != groups[g].low[c])) ++l;
+    while (group_of[l] != g || (upwards ? up(l, c) != groups[g].up[c] : low(l, c) != groups[g].low[c])) ++l;
     return l;
   }
 };
@@ -116,14 +124,15 @@ class Solver {
         base_(problem.n_points, 0.0),
         order_(all_positions(problem.n_points)),
         n_active_(problem.n_points),
-        block_(std::clamp<std::size_t>(problem.n_points / 32, std::min<std::size_t>(128, options.block), options.block)) {
+        block_(
+            std::clamp<std::size_t>(problem.n_points / 32, std::min<std::size_t>(128, options.block), options.block)) {
     make_layers();
     stride_ = std::max<std::size_t>(1, problem.n_points / 16);
   }
 
   SmoResult solve() {
     SmoResult result;
-    bool full = options_.full_precision || single_ == nullptr || f_.size() <= options_.polish;  // where double is cheap
+    bool full = options_.full_precision || single_ == nullptr || f_.size() <= 512;  // double costs nothing there
     if (!full) {
       start_in(*single_);
       full = !single_resolves();
@@ -360,9 +369,9 @@ class Solver {
     previous_.clear();
   }
 
-  // Certify f kept in float32 rows: where its error, estimated, is far below the tolerance, objective, gap and violation
-  // depend on the support vectors and on the points near the margin alone, and only their f is computed afresh. Some
-  // more points test the estimate.
+  // Certify f kept in float32 rows: where its error, estimated, is far below the tolerance, objective, gap and
+  // violation depend on the support vectors and on the points near the margin alone, and only their f is computed
+  // afresh. Some more points test the estimate.
   bool confirm() {
     constexpr std::size_t probes = 128;
     const double error = drift<float>(squared_change_);
@@ -566,14 +575,15 @@ class Solver {
   template <class T>
   Status rounds(Rows<T>& rows, double target) {
     restrict(rows);
-    Block<T> block;
+    Block<T, double> block;
+    Block<T, float> quick;
     std::size_t used = 0;  // kernel values, whether they had to be computed or not
-    std::vector<std::size_t> changed;
-    std::vector<double> change, delta;
     for (std::size_t round = 0;; ++round) {
       const std::vector<Extremes> groups = extremes();
       const double outer = worst(groups);
-      if (n_iter_ >= next_record_ || round == 0) record(outer);
+      // Numbers that the rounding of the rows has spoilt are not for the history.
+      const bool sound = drift<T>(squared_change_) <= 0.25 * std::max(outer, tol_);
+      if (sound && (n_iter_ >= next_record_ || round == 0)) record(outer);
       const bool unpolished = round == 0 && n_active_ <= options_.polish && outer > 0.0;
       if (outer <= target && !unpolished) return Status::solved;
       const Status limit = check_limits(outer, drift<T>(squared_change_));
@@ -585,36 +595,64 @@ class Solver {
         used = 0;
       }
       const bool everything = n_active_ <= std::max(block_, options_.polish);
-      select(everything, groups, block.points);
-      load(rows, block);
-      change_elsewhere_ = squared_change_ - squared_change(block.layers, block.points);
-      const Status status = optimise(block, everything ? target : std::max(target, inner_accuracy * outer), everything);
-      squared_change_ = std::max(0.0, change_elsewhere_) + squared_change(block.layers, block.points);
-      // Write back what has changed.
-      changed.clear();
-      change.clear();
-      for (std::size_t c = 0; c < block.size(); ++c) {
-        const std::size_t i = block.points[c];
-        double difference = 0.0;
-        for (std::size_t l = 0; l < layers_.size(); ++l) {
-          difference += block.layers[l].sign[c] * (block.layers[l].a[c] - layers_[l].a[i]);
-          layers_[l].copy_from(block.layers[l], c, i);
-        }
-        if (difference != 0.0) {
-          changed.push_back(order_[i]);
-          change.push_back(difference);
-        }
-      }
-      if (everything) {
-        for (std::size_t c = 0; c < block.size(); ++c) f_[block.points[c]] = block.f[c];
+      const double inner = everything ? target : std::max(target, inner_accuracy * outer);
+      Status status;
+      if constexpr (sizeof(T) == sizeof(float)) {
+        // What the steps in a block of everything add up to is what the history tells.
+        status = inner > 1e-5 && !everything ? one_round(rows, quick, groups, inner, everything, used)
+                                             : one_round(rows, block, groups, inner, everything, used);
       } else {
-        used += block.size() * block.size() + changed.size() * n_active_;
-        delta.assign(n_active_, 0.0);
-        rows.add(changed.data(), change.data(), changed.size(), delta.data());
-        for (std::size_t c = 0; c < n_active_; ++c) f_[c] += delta[c];
+        status = one_round(rows, block, groups, inner, everything, used);
       }
       if (status != Status::solved) return status;
     }
+  }
+
+  // Choose a block, optimise it, and bring the state of all active points up to date.
+  template <class T, class S>
+  Status one_round(Rows<T>& rows, Block<T, S>& block, const std::vector<Extremes>& groups, double eps, bool everything,
+                   std::size_t& used) {
+    select(everything, groups, block.points);
+    block.offset = groups[0].middle(problem_.equality);
+    load(rows, block);
+    change_elsewhere_ = squared_change_ - squared_change(block.layers, block.points);
+    const double objective = objective_, slope = slope_, ridge = ridge_term(block.layers);
+    const Status status = optimise(block, eps, everything);
+    squared_change_ = std::max(0.0, change_elsewhere_) + squared_change(block.layers, block.points);
+    std::vector<std::size_t> changed;
+    std::vector<double> change;
+    for (std::size_t c = 0; c < block.size(); ++c) {
+      const std::size_t i = block.points[c];
+      for (std::size_t l = 0; l < layers_.size(); ++l) layers_[l].copy_from(block.layers[l], c, i);
+      f_[i] = block.start[c];
+      const double difference = coefficient(i) - block.coefficient[c];
+      if (difference == 0.0) continue;
+      changed.push_back(order_[i]);
+      change.push_back(difference);
+    }
+    if (everything && sizeof(S) == sizeof(double)) {
+      for (std::size_t c = 0; c < block.size(); ++c) f_[block.points[c]] = block.exact_f(c);
+    } else {
+      used += block.size() * block.size() + changed.size() * n_active_;
+      delta_.assign(n_active_, 0.0);
+      rows.add(changed.data(), change.data(), changed.size(), delta_.data());
+      for (std::size_t c = 0; c < n_active_; ++c) f_[c] += delta_[c];
+    }
+    // The objective, by the two gradients: what the steps have added up is rounded like the block's state.
+    objective_ = objective + (slope_ - slope) + ridge_term(block.layers) - ridge;
+    for (std::size_t c = 0; c < block.size(); ++c) {
+      const std::size_t i = block.points[c];
+      objective_ += 0.5 * (coefficient(i) - block.coefficient[c]) * (block.start[c] + f_[i]);
+    }
+    return status;
+  }
+
+  static double ridge_term(const std::vector<Layer>& layers) {
+    double sum = 0.0;
+    for (const Layer& layer : layers) {
+      for (std::size_t c = 0; c < layer.a.size(); ++c) sum += 0.5 * layer.ridge[c] * layer.a[c] * layer.a[c];
+    }
+    return sum;
   }
 
   // Active sets only ever shrink or become everything again, so their size tells them apart.
@@ -624,8 +662,8 @@ class Solver {
     rows.restrict_to({order_.begin(), order_.begin() + std::ptrdiff_t(n_active_)});
   }
 
-  // Leave out the points none of whose variables can be part of a violating pair while the extremes stay where they are:
-  // they go behind the others.
+  // Leave out the points none of whose variables can be part of a violating pair while the extremes stay where they
+  // are: they go behind the others.
   bool shrink(const std::vector<Extremes>& groups) {
     std::vector<std::size_t> kept, left_out;
     for (std::size_t i = 0; i < n_active_; ++i) {
@@ -686,14 +724,16 @@ class Solver {
       gather_violating(g, upwards, limit, 0.0, step);
       const std::size_t rank = share / step + share / (2 * step) + 8;
       if (candidates_.size() > rank) {
-        std::nth_element(candidates_.begin(), candidates_.begin() + std::ptrdiff_t(rank), candidates_.end(), comes_before);
+        std::nth_element(candidates_.begin(), candidates_.begin() + std::ptrdiff_t(rank), candidates_.end(),
+                         comes_before);
         enough = candidates_[rank].value;
       }
     }
     gather_violating(g, upwards, limit, enough, 1);
     if (enough > 0.0 && candidates_.size() < share) gather_violating(g, upwards, limit, 0.0, 1);
     if (candidates_.size() > share) {
-      std::nth_element(candidates_.begin(), candidates_.begin() + std::ptrdiff_t(share), candidates_.end(), comes_before);
+      std::nth_element(candidates_.begin(), candidates_.begin() + std::ptrdiff_t(share), candidates_.end(),
+                       comes_before);
       candidates_.resize(share);
     }
     std::sort(candidates_.begin(), candidates_.end(), comes_before);
@@ -722,8 +762,8 @@ class Solver {
     }
   }
 
-  template <class T>
-  void load(Rows<T>& rows, Block<T>& block) {
+  template <class T, class S>
+  void load(Rows<T>& rows, Block<T, S>& block) {
     const std::size_t n = block.size();
     // Each group's points side by side.
     if (n_groups() > 1) {
@@ -735,7 +775,9 @@ class Solver {
     for (std::size_t c = 0; c < n; ++c) ids_[c] = order_[block.points[c]];
     rows.square(ids_.data(), n, block.matrix.data());
     block.zeros.assign(n, T(0));
-    block.f.resize(n);
+    block.f.assign(n, S(0));
+    block.start.resize(n);
+    block.coefficient.resize(n);
     block.curvature.resize(n);
     block.layers.resize(layers_.size());
     block.group_of.resize(layers_.size());
@@ -745,14 +787,15 @@ class Solver {
       for (std::size_t c = 0; c < n; ++c) block.layers[l].copy_from(layers_[l], block.points[c], c);
     }
     for (std::size_t c = 0; c < n; ++c) {
-      block.f[c] = f_[block.points[c]];
+      block.start[c] = f_[block.points[c]];
+      block.coefficient[c] = coefficient(block.points[c]);
       const double diagonal = double(block.row(c)[c]);
       largest_diagonal_ = std::max(largest_diagonal_, diagonal);
       double ridge = infinity;  // the same in all layers but for gaps
       for (std::size_t l = 0; l < layers_.size(); ++l) {
         if (block.layers[l].variable[c] >= 0) ridge = std::min(ridge, block.layers[l].ridge[c]);
       }
-      block.curvature[c] = diagonal + ridge;
+      block.curvature[c] = S(diagonal + ridge);
     }
     block.groups.resize(n_groups());
     for (std::size_t g = 0; g < n_groups(); ++g) {
@@ -781,9 +824,8 @@ class Solver {
   };
 
   // SMO inside the block, until its violation is at most eps. [CY eqs 1.51-1.61]
-  template <class T>
-  Status optimise(Block<T>& block, double eps, bool everything) {
-    const Loops<T>& loops = level_.loops<T>();
+  template <class T, class S>
+  Status optimise(Block<T, S>& block, double eps, bool everything) {
     const std::size_t n = block.size();
     double step = 0.0;
     const T *first = block.zeros.data(), *second = block.zeros.data();
@@ -793,7 +835,7 @@ class Solver {
     const bool polishable = everything && sizeof(T) == sizeof(double) && n <= options_.polish;
     constexpr std::size_t polishing_steps = 50;  // per point
     double polished = 1e-12;
-    for (const double f : block.f) polished = std::max(polished, 1e-14 * std::abs(f));
+    for (const double f : block.start) polished = std::max(polished, 1e-14 * std::abs(f));
     std::size_t settled = 0, next_newton = newton_pays(block);
     for (std::size_t iteration = 0;; ++iteration) {
       // f after the last step, and the extremes of every group.
@@ -801,8 +843,9 @@ class Solver {
         const auto& group = block.groups[g];
         const std::size_t begin = apart ? group.begin : 0, end = apart ? group.end : n;
         Candidate largest, smallest;
-        loops.update_and_extremes(apart || g == 0 ? step : 0.0, first + begin, second + begin, group.up.data() + begin,
-                                  group.low.data() + begin, end - begin, block.f.data() + begin, &largest, &smallest);
+        search<T, S>().update_and_extremes(apart || g == 0 ? step : 0.0, first + begin, second + begin,
+                                           group.up.data() + begin, group.low.data() + begin, end - begin,
+                                           block.f.data() + begin, &largest, &smallest);
         top[g] = {begin + largest.position, largest.value};
         bottom[g] = {begin + smallest.position, smallest.value};
       }
@@ -844,7 +887,7 @@ class Solver {
         block.merge(i.position);
       } else {
         const Place i = top[g];
-        const Place j = partner(block, loops, i, bottom[g], g);
+        const Place j = partner(block, i, bottom[g], g);
         step = step_pair(block, i, j, g);
         first = block.row(i.position);
         second = block.row(j.position);
@@ -856,8 +899,8 @@ class Solver {
   }
 
   // Steps of pairs after which a factorisation of the free variables has become the cheaper way.
-  template <class T>
-  std::size_t newton_pays(const Block<T>& block) const {
+  template <class T, class S>
+  std::size_t newton_pays(const Block<T, S>& block) const {
     double free = 0.0;
     for (const Layer& layer : block.layers) {
       for (std::size_t c = 0; c < block.size(); ++c) free += layer.up[c] > -infinity && layer.low[c] < infinity;
@@ -866,14 +909,16 @@ class Solver {
   }
 
   // Newton steps on the free variables of the block, in double, until it is optimal or they lead nowhere.
-  template <class T>
-  void newton(Block<T>& block, double eps) {
+  template <class T, class S>
+  void newton(Block<T, S>& block, double eps) {
     const std::size_t n = block.size();
     std::vector<double> matrix(n * n);
     ids_.resize(n);
     for (std::size_t c = 0; c < n; ++c) ids_[c] = order_[block.points[c]];
     full_.square(ids_.data(), n, matrix.data());
-    ActiveSet set(level_, matrix.data(), n, block.layers, block.f, block.group_of,
+    std::vector<double> f(n);
+    for (std::size_t c = 0; c < n; ++c) f[c] = block.exact_f(c);
+    ActiveSet set(level_, matrix.data(), n, block.layers, f, block.group_of,
                   problem_.equality == Equality::none ? 0 : n_groups());
     const std::size_t most = n_iter_ + 10 * n;
     while (n_iter_ < most && n_iter_ < options_.max_iter && !watch_.out_of_time()) {
@@ -886,30 +931,40 @@ class Solver {
       if (step.whole && !set.enter_violating(eps)) break;
     }
     set.update_f();
+    for (std::size_t c = 0; c < n; ++c) block.f[c] = S(f[c] - block.start[c]);
   }
 
   // Bring layers and f of the whole problem up to the block's.
-  template <class T>
-  void sync(const Block<T>& block) {
+  template <class T, class S>
+  void sync(const Block<T, S>& block) {
     for (std::size_t c = 0; c < block.size(); ++c) {
-      f_[block.points[c]] = block.f[c];
+      f_[block.points[c]] = block.exact_f(c);
       for (std::size_t l = 0; l < layers_.size(); ++l) layers_[l].copy_from(block.layers[l], c, block.points[c]);
     }
   }
 
+  // The loops that search a block.
+  template <class T, class S>
+  const auto& search() const {
+    if constexpr (sizeof(S) == sizeof(float)) {
+      return level_.quick;
+    } else {
+      return level_.loops<T>();
+    }
+  }
+
   // The partner of i: the most violating one [CY eq 1.58] or the one with the largest gain [CY eq 1.60].
-  template <class T>
-  Place partner(const Block<T>& block, const Loops<T>& loops, const Place& i, const Place& bottom, std::size_t g) {
+  template <class T, class S>
+  Place partner(const Block<T, S>& block, const Place& i, const Place& bottom, std::size_t g) const {
     if (options_.rule == PairRule::violation) return bottom;
     const auto& group = block.groups[g];
     const std::size_t begin = group.begin;
-    const Candidate candidate =
-        loops.best_partner(i.v, block.curvature[i.position], block.row(i.position) + begin,
-                           block.curvature.data() + begin, group.low.data() + begin, block.f.data() + begin,
-                           group.end - begin);
+    const Candidate candidate = search<T, S>().best_partner(
+        i.v, block.curvature[i.position], block.row(i.position) + begin, block.curvature.data() + begin,
+        group.low.data() + begin, block.f.data() + begin, group.end - begin);
     if (candidate.position == std::numeric_limits<std::size_t>::max()) return bottom;
     const std::size_t position = begin + candidate.position;
-    return {position, group.low[position] - block.f[position]};
+    return {position, double(group.low[position]) - double(block.f[position])};
   }
 
   // The curvature of a step: of the kernel, which rounding alone can make slightly negative and an indefinite kernel
@@ -922,8 +977,8 @@ class Solver {
 
   // s_i a_i += t, s_j a_j -= t with t = (v_i - v_j) / eta, clipped to the box. [CY eqs 1.54-1.56]
   // Infinite where nothing ends the descent.
-  template <class T>
-  double step_pair(Block<T>& block, const Place& i, const Place& j, std::size_t g) {
+  template <class T, class S>
+  double step_pair(Block<T, S>& block, const Place& i, const Place& j, std::size_t g) {
     const double kii = double(block.row(i.position)[i.position]), kjj = double(block.row(j.position)[j.position]);
     Layer& li = block.layers[block.layer_of(g, i.position, true)];
     Layer& lj = block.layers[block.layer_of(g, j.position, false)];
@@ -941,18 +996,18 @@ class Solver {
   }
 
   // Without an equality: the point with the largest gain v^2 / Q_ii (or the largest |v|).
-  template <class T>
-  Place single(const Block<T>& block) const {
+  template <class T, class S>
+  Place single(const Block<T, S>& block) const {
     const auto& group = block.groups[0];
     Place best;
     double value = 0.0;
     for (std::size_t c = 0; c < block.size(); ++c) {
-      const double up = group.up[c] - block.f[c], low = group.low[c] - block.f[c];
+      const double up = double(group.up[c]) - double(block.f[c]), low = double(group.low[c]) - double(block.f[c]);
       const double v = up > 0.0 ? up : (low < 0.0 ? low : 0.0);
       if (v == 0.0) continue;
       const double worth = options_.rule == PairRule::violation
                                ? std::abs(v)
-                               : v * v / std::max(block.curvature[c], smallest_curvature);
+                               : v * v / std::max(double(block.curvature[c]), smallest_curvature);
       if (worth > value) {
         value = worth;
         best = {c, v};
@@ -961,8 +1016,8 @@ class Solver {
     return best;
   }
 
-  template <class T>
-  double step_one(Block<T>& block, const Place& i) {
+  template <class T, class S>
+  double step_one(Block<T, S>& block, const Place& i) {
     Layer& layer = block.layers[block.layer_of(0, i.position, i.v > 0.0)];
     const double kii = double(block.row(i.position)[i.position]);
     const double eta = curvature<T>(kii, layer.ridge[i.position], std::abs(kii));
@@ -997,11 +1052,12 @@ class Solver {
   };
   std::vector<Dropped> dropped_;
   std::vector<char> chosen_;
+  std::vector<double> delta_;
   std::vector<Candidate> candidates_;
   bool negative_curvature_ = false, hard_ = true, unlimited_ = false;
   // Of s a since the last refresh, squared and summed: of all points, and of those outside the block.
   double squared_change_ = 0.0, change_elsewhere_ = 0.0;
-  double lowest_ = 0.0;            // weak duality at w = 0: below this, no positive semi-definite kernel can get
+  double lowest_ = 0.0;  // weak duality at w = 0: below this, no positive semi-definite kernel can get
   double tol_ = options_.tol;
   double rounding_units_ = 8.0;  // of the last place, how much a float32 kernel value is taken to be off
   double objective_ = 0.0, slope_ = 0.0, largest_diagonal_ = 0.0;  // slope_ is p'a

@@ -110,7 +110,8 @@ class Vectors {
     loops_.dense_tile(spec_, at.rows, at.row_norms, at.columns, at.norms, samples_.features, tile);
   }
 
-  // sum[c] += sum_r coefficients[r] k(row first + r, column c of the panel), r < tile_rows: the tile is used up at once.
+  // sum[c] += sum_r coefficients[r] k(row first + r, column c of the panel), r < tile_rows: the tile is used up at
+  // once.
   void add_dense_tile(const RowBlock<T>& block, std::size_t first, std::size_t panel, const TileScratch<T>& scratch,
                       const double* coefficients, double* sum) const {
     const DenseTile at(*this, block, first, panel, scratch);
@@ -213,8 +214,8 @@ class Vectors {
       row_norms = block.norms.empty() ? nullptr : block.norms.data() + first;
       const bool packed = !vectors.panels_.empty();
       columns = packed ? vectors.panels_.data() + panel * width * d : scratch.panel.data();
-      norms = !packed ? scratch.norms.data()
-                      : (vectors.norms_.empty() ? nullptr : vectors.norms_.data() + panel * width);
+      norms =
+          !packed ? scratch.norms.data() : (vectors.norms_.empty() ? nullptr : vectors.norms_.data() + panel * width);
     }
   };
 
@@ -319,8 +320,7 @@ class Vectors {
       sum += beyond_zeros(spec_.measure, x, y) -
              (beyond_zeros(spec_.measure, x, 0.0) + beyond_zeros(spec_.measure, 0.0, y));
     }
-    return scratch.alone[r] + alone_[column] + sum +
-           double(samples_.features) * feature_term(spec_.measure, 0.0, 0.0);
+    return scratch.alone[r] + alone_[column] + sum + double(samples_.features) * feature_term(spec_.measure, 0.0, 0.0);
   }
 
   KernelSpec spec_;
@@ -335,7 +335,8 @@ class Vectors {
   std::vector<std::int64_t> starts_;
 };
 
-// work(first panel, last panel, scratch) for runs of panels, in parallel where the block is large enough to be worth it.
+// work(first panel, last panel, scratch) for runs of panels, in parallel where the block is large enough to be worth
+// it.
 template <class T, class Work>
 void for_each_run(const RowBlock<T>& block, const Vectors<T>& columns, Team& team, std::vector<TileScratch<T>>& scratch,
                   Work work) {

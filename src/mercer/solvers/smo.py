@@ -41,10 +41,11 @@ class SMO(BaseEstimator):
 
     The points that violate the optimality conditions most form a block whose kernel matrix lies in memory; in
     it, pairs of variables (single ones where there is no equality) are optimised until the block is settled,
-    and the gradient of all other points follows in one pass over freshly made kernel rows. Rows are float32,
-    everything else is float64. When the active points are settled, the gradient is computed afresh in float64
-    over all points; if that shows a violation above `tol`, the run goes on from there, in float64 rows if
-    float32 is too coarse. The result does not depend on threads or memory.
+    and the gradient of all other points follows in one pass over freshly made kernel rows. Where pairs crawl
+    (large C), Newton steps on the free variables of the block take over. Rows are float32, everything else is
+    float64. When all points are settled, the gradient is computed afresh in float64 wherever the certificate
+    depends on it; if that shows a violation above `tol`, the run goes on from there, in float64 rows if float32
+    is too coarse. The result does not depend on threads or memory.
 
     Parameters
     ----------
@@ -85,6 +86,7 @@ class SMO(BaseEstimator):
     .. [1] C. Campbell, Y. Ying, Learning with Support Vector Machines, 2011, eqs. 1.51-1.61.
     .. [2] R.-E. Fan, P.-H. Chen, C.-J. Lin, Working set selection using second order information for training
        support vector machines, JMLR 6, 2005.
+    .. [3] K. Scheinberg, An efficient implementation of an active set method for SVMs, JMLR 7, 2006.
 
     Examples
     --------

@@ -12,8 +12,8 @@ from sklearn.utils.validation import _check_sample_weight, _check_y, check_array
 from mercer.gram import Gram, MatrixGram, make_gram
 from mercer.gram.memory import check_memory
 from mercer.kernels import Linear, as_kernel
-from mercer.kernels.vectors.base import VectorKernel
 from mercer.kernels.samples import n_samples, take
+from mercer.kernels.vectors.base import VectorKernel
 from mercer.parameters import Choice, Number, check_parameters
 from mercer.problems import DualProblem
 from mercer.solvers import SMO, SimpleSMO, Solver, SolverResult, combine, warn_unless_solved
