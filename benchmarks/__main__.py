@@ -1,23 +1,31 @@
 """Run the benchmarks: ``python -m benchmarks [--full] [--only NAME ...]``.
 
 Every contender works in a process of its own, with the memory touched before the clock starts; the figure is the
-median of several repeats. Results go to ``benchmarks/results/`` as JSON, and the table to README.md.
+median of several repeats. What takes a peer very long is measured once and kept (see `benchmarks.cache`). Results go
+to ``benchmarks/results/`` as JSON, and the table to README.md. The real data sets are looked for where the environment
+variable MERCER_DATASETS says, or beside the project in ``shared/datasets``.
 """
 
 import argparse
 import json
 import os
 import platform
+import signal
 import statistics
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+from benchmarks.cache import KEPT_ABOVE, LONG, Cache
 from benchmarks.compare.peers import versions
-from benchmarks.task import Task, equal_quality
-from benchmarks.tasks import TASKS
+from benchmarks.report import cell, in_short, table
+from benchmarks.task import Outcome, Task, equal_quality
+from benchmarks.tasks import SUMMARIES, TASKS
+from benchmarks.worker import LIMIT
 
 HERE = Path(__file__).parent
+RESULTS = HERE / "results"
 README = HERE.parent / "README.md"
 START, END = "<!-- bench:start -->", "<!-- bench:end -->"
 
@@ -25,40 +33,75 @@ START, END = "<!-- bench:start -->", "<!-- bench:end -->"
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.splitlines()[0])
     parser.add_argument("--full", action="store_true", help="also the long ones")
-    parser.add_argument("--only", nargs="*", metavar="NAME", help="tasks whose name starts so")
+    parser.add_argument("--only", nargs="*", metavar="NAME", help="tasks whose name starts so; nothing is written")
+    parser.add_argument("--fresh", action="store_true", help="measure also what is known from earlier")
+    parser.add_argument("--shrink", type=int, default=1, metavar="K", help="K times less data, to try the tasks out")
     parser.add_argument("--no-readme", action="store_true", help="leave README.md alone")
     arguments = parser.parse_args()
-    chosen = [task for task in TASKS if arguments.full or not task.full]
+    began = time.perf_counter()
+    chosen = [task for task in TASKS if arguments.full or arguments.only or not task.full]
     if arguments.only:
         chosen = [task for task in chosen if task.name.startswith(tuple(arguments.only))]
-    results = {task.name: measure(task) for task in chosen}
-    report = {"machine": machine(), "versions": versions(), "results": results}
-    lines = table(report)
-    print("\n" + "\n".join(lines))
-    if arguments.only:
+    cache = None
+    if arguments.shrink == 1:
+        RESULTS.mkdir(exist_ok=True)
+        cache = Cache(RESULTS / "peers.json", machine(), versions())
+    os.environ["MERCER_BENCH_SHRINK"] = str(arguments.shrink)
+    above = float("inf") if arguments.fresh else LONG if arguments.full else KEPT_ABOVE
+    results = {task.name: measure(task, cache, above) for task in chosen if is_possible(task)}
+    summaries = {name: said for name, summary in SUMMARIES.items() if (said := summary(results))}
+    report = {"machine": machine(), "versions": versions(), "results": results, "summaries": summaries}
+    print("\n" + "\n".join(table(report, complete=True)))
+    print(f"\n{(time.perf_counter() - began) / 60:.1f} minutes")
+    if arguments.only or arguments.shrink > 1:
         return
-    (HERE / "results").mkdir(exist_ok=True)
-    (HERE / "results" / "latest.json").write_text(json.dumps(report, indent=2) + "\n")
+    (RESULTS / "latest.json").write_text(json.dumps(report, indent=2) + "\n")
     if not arguments.no_readme:
-        write_readme(lines)
+        write_readme(table(report))
 
 
-def measure(task: Task) -> dict[str, dict]:
+def is_possible(task: Task) -> bool:
+    """Whether the files are there; says so if they are not."""
+    missing = [path for path in task.needs if not path.exists()]
+    if missing:
+        print(f"{task.name}: skipped, without {', '.join(path.name for path in missing)}")
+    return not missing
+
+
+def measure(task: Task, cache: Cache | None, above: float) -> dict[str, Outcome]:
     """Each contender in turn; one that fails is left out with a message."""
-    measured = {}
+    measured: dict[str, Outcome] = {}
     for contender in task.contenders:
-        command = [sys.executable, "-m", "benchmarks.worker", task.name, contender]
-        run = subprocess.run(command, capture_output=True, text=True, cwd=HERE.parent)
-        if run.returncode != 0:
-            print(f"{task.name}: {contender} failed: {run.stderr.strip().splitlines()[-1]}")
-            continue
-        outcome = json.loads(run.stdout.splitlines()[-1])
-        outcome["median"] = statistics.median(outcome["seconds"])
+        outcome = cache.find(task, contender, above) if cache else None
+        if outcome is None:
+            outcome = run(task, contender)
+            if outcome is None:
+                continue
+            if cache:
+                cache.keep(task, contender, outcome)
+        if "quality" in outcome:
+            ours = measured.get("mercer", outcome if contender == "mercer" else {})
+            outcome["equal quality"] = "quality" in ours and equal_quality(task, ours["quality"], outcome["quality"])
         measured[contender] = outcome
-        print(f"{task.name}: {contender} {outcome['median']:.4g} s {outcome['quality']}", flush=True)
-    for outcome in measured.values():
-        outcome["equal quality"] = equal_quality(task, measured["mercer"]["quality"], outcome["quality"])
+        print(
+            f"{task.name}: {contender} {cell(task, measured, contender)}; {in_short(outcome.get('quality', {}))}",
+            flush=True,
+        )
     return measured
+
+
+def run(task: Task, contender: str) -> Outcome | None:
+    """The outcome of a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.worker", task.name, contender]
+    process = subprocess.run(command, capture_output=True, text=True, cwd=HERE.parent)
+    if process.returncode == -signal.SIGALRM:
+        return {"over": LIMIT}
+    if process.returncode != 0:
+        said = process.stderr.strip().splitlines() or [f"exit status {process.returncode}"]
+        print(f"{task.name}: {contender} failed: {said[-1]}", flush=True)
+        return None
+    outcome = json.loads(process.stdout)
+    return outcome | {"median": statistics.median(outcome["runs"])}
 
 
 def machine() -> str:
@@ -69,44 +112,6 @@ def machine() -> str:
     except (OSError, StopIteration):
         pass
     return f"{model}, {len(os.sched_getaffinity(0))} cores, Python {platform.python_version()}"
-
-
-def table(report: dict) -> list[str]:
-    """Markdown: a row per task, a column per contender, seconds and how many times ours they are."""
-    titles = {task.name: task.title for task in TASKS}
-    compared = {name: row for name, row in report["results"].items() if "scikit-learn" in row}
-    contenders = list(dict.fromkeys(name for row in compared.values() for name in row))
-    lines = [
-        f"Seconds, medians, on {report['machine']}; "
-        + ", ".join(f"{name} {v}" for name, v in report["versions"].items())
-        + ".",
-        "",
-        "| work | " + " | ".join(contenders) + " |",
-        "|---" * (len(contenders) + 1) + "|",
-    ]
-    for name, row in compared.items():
-        ours = row["mercer"]["median"]
-        cells = []
-        for contender in contenders:
-            if contender not in row:
-                cells.append("–")
-                continue
-            text = f"{row[contender]['median']:.3g}"
-            if contender != "mercer":
-                text += f" ({row[contender]['median'] / ours:.1f}×)"
-            if not row[contender]["equal quality"]:
-                text += " other quality"
-            cells.append(text)
-        lines.append(f"| {titles[name]} | " + " | ".join(cells) + " |")
-    imports = report["results"].get("import")
-    if imports:
-        added = {name: round(1000 * row["quality"]["added"]) for name, row in imports.items()}
-        lines += [
-            "",
-            f"After `import sklearn.base`, `import mercer` takes {added['mercer']} ms and `from mercer import SVC` "
-            f"{added['mercer.SVC']} ms.",
-        ]
-    return lines
 
 
 def write_readme(lines: list[str]) -> None:

@@ -2,30 +2,42 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
+
+Quality = dict[str, Any]
+Outcome = dict[str, Any]
+"""What is known of one contender at one task: "runs", "median", "quality", ...; or "over", the limit it ran into."""
+Results = Mapping[str, Mapping[str, Outcome]]
+"""Outcomes by task and contender."""
 
 
 @dataclass(frozen=True)
 class Task:
     """A piece of work.
 
-    `setup` makes the data, in the process of each contender. A contender takes the data and does the work once;
-    only that is timed. `quality` turns what the work gave into numbers: time counts only where they are equal
-    to those of `mercer` within `tolerance`.
+    `setup` makes the data, in the process of each contender, whose name it is told. A contender takes the data and
+    does the work once; only that is measured. `quality` turns what the work gave into numbers: a figure counts only
+    where they are equal to those of `mercer` within `tolerance`.
     """
 
     name: str
     title: str
-    setup: Callable[[], Any]
+    group: str
+    setup: Callable[[str], Any]
     contenders: Mapping[str, Callable[[Any], Any]]
-    quality: Callable[[Any, Any], dict[str, float]] = lambda data, outcome: {}
+    quality: Callable[[Any, Any], Quality] = lambda data, outcome: {}
     tolerance: Mapping[str, tuple[str, float]] = field(default_factory=dict)  # number -> ("relative"|"absolute", limit)
-    repeats: int = 5
-    warmups: int = 1
+    before: Mapping[str, Callable[[Any], object]] = field(default_factory=dict)  # contender -> done off the clock
+    unit: Literal["s", "MB"] = "s"  # the time of the work, or by how much it makes the peak of memory grow
+    calls: int = 1  # how many calls the work consists of: the figure is that of one
+    repeats: int = 5  # at most, after a first run to warm up; 0: the first run is the figure
+    needs: tuple[Path, ...] = ()  # files without which it is skipped
     full: bool = False  # part of `--full` only
+    listed: bool = True  # has a row of its own in the README
 
 
-def equal_quality(task: Task, ours: dict[str, float], theirs: dict[str, float]) -> bool:
+def equal_quality(task: Task, ours: Quality, theirs: Quality) -> bool:
     """Whether two contenders have done the same work."""
     for number, (kind, limit) in task.tolerance.items():
         difference = abs(ours[number] - theirs[number])
@@ -33,3 +45,13 @@ def equal_quality(task: Task, ours: dict[str, float], theirs: dict[str, float]) 
         if not difference <= limit * scale:
             return False
     return True
+
+
+def figure(outcome: Outcome) -> float:
+    """What a contender needed; at least so much, where it ran into the limit."""
+    return outcome["over"] if "over" in outcome else outcome["median"]
+
+
+def ratio(row: Mapping[str, Outcome], contender: str) -> float:
+    """How many times what mercer needs a contender needs."""
+    return figure(row[contender]) / figure(row["mercer"])

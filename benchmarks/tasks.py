@@ -1,10 +1,24 @@
-"""All tasks, by name."""
+"""All tasks, by name, and what is said of several of them together."""
 
-from benchmarks.compare import svc
-from benchmarks.task import Task
+from collections.abc import Callable
+
+from benchmarks.compare import company, growth, large_c, many, memory, nu, real, regression, svc, sweep
+from benchmarks.task import Results, Task
 from benchmarks.track import imports
 
-TASKS: list[Task] = [*svc.TASKS, *imports.TASKS]
+MODULES = (svc, growth, regression, nu, large_c, real, memory, many, company, sweep, imports)
+
+TASKS: list[Task] = [task for module in MODULES for task in module.TASKS]
+
+# Each gives numbers and a sentence ("text"), or None where its tasks have not been run.
+SUMMARIES: dict[str, Callable[[Results], dict | None]] = {
+    "real data": real.summary,
+    "growth": growth.summary,
+    "many": many.summary,
+    "company": company.summary,
+    "sweep": sweep.summary,
+    "import": imports.summary,
+}
 
 
 def find_task(name: str) -> Task:

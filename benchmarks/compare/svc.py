@@ -1,102 +1,76 @@
-"""Support vector classification: training and prediction, C=1, gamma="scale", tol=1e-3."""
+"""Support vector classification: training and prediction, C = 1, gamma="scale", tol = 1e-3."""
 
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from benchmarks import data
-from benchmarks.compare.peers import installed
-from benchmarks.task import Task
-from mercer.kernels import RBF
+from benchmarks.compare.fitting import fit, fit_task, prepare
+from benchmarks.compare.models import Lesson
+from benchmarks.compare.peers import Machine, able
+from benchmarks.task import Quality, Task
 
-GAMMA = 1.0 / 20.0  # "scale", for standardised data of 20 features
-
-
-def mercer_svc() -> Any:
-    from mercer.svm import SVC
-
-    return SVC(RBF(gamma=GAMMA), C=1.0, tol=1e-3)
+MACHINE = Machine("SVC", parameters={"C": 1.0})
+GROUP = "SVC, C = 1"
 
 
-def sklearn_svc() -> Any:
-    from sklearn.svm import SVC
+class Trained(NamedTuple):
+    """A machine of one contender, what it was taught and the samples to predict for, call by call."""
 
-    return SVC(C=1.0, gamma=GAMMA, tol=1e-3)
-
-
-def intelex_svc() -> Any:
-    from sklearnex.svm import SVC
-
-    return SVC(C=1.0, gamma=GAMMA, tol=1e-3)
+    estimator: Any
+    lesson: Lesson
+    calls: list[np.ndarray]
 
 
-MACHINES = {"mercer": mercer_svc, "scikit-learn": sklearn_svc}
-if installed("sklearnex"):
-    MACHINES["intelex"] = intelex_svc
+def train_first(n: int, rows: int, calls: int, contender: str) -> Trained:
+    """Each contender predicts with a machine of its own, trained before the clock starts."""
+    lesson = prepare(MACHINE, partial(data.cls_split, n, rows * calls), contender)
+    return Trained(fit(contender, lesson), lesson, np.split(lesson.samples.X_test, calls))
 
 
-def fit(make, split):
-    X, y, _, _ = split
-    return make().fit(X, y)
+def predict(trained: Trained) -> np.ndarray:
+    return np.concatenate([trained.estimator.predict(rows) for rows in trained.calls])
 
 
-def fit_quality(split, machine) -> dict[str, float]:
-    """Dual objective, computed by us for all, and accuracy on test samples."""
-    _, _, X_test, y_test = split
-    coefficients = np.asarray(machine.dual_coef_).ravel()
-    support = np.ascontiguousarray(machine.support_vectors_)
-    norm = coefficients @ RBF(gamma=GAMMA).dot(support, support, coefficients)
-    decision = RBF(gamma=GAMMA).dot(X_test, support, coefficients) + machine.intercept_[0]
+def agreement(trained: Trained, predicted: np.ndarray) -> Quality:
+    """With mercer's labels, asked for when all is over: its threads are not to be there before."""
+    reference = fit("mercer", trained.lesson)
     return {
-        "dual objective": float(np.abs(coefficients).sum() - 0.5 * norm),
-        "accuracy": float(np.mean((decision > 0) == (y_test == 1))),
-        "support vectors": len(coefficients),
+        "agreement": float(np.mean(reference.predict(trained.lesson.samples.X_test) == predicted)),
+        "support vectors": len(trained.estimator.support_),
     }
 
 
-def fitted(make, n, n_new):
-    X, y, X_new, _ = data.cls_split(n, n_new)
-    return make().fit(X, y), X_new
+def predict_task(name: str, title: str, n: int, rows: int, calls: int, repeats: int) -> Task:
+    return Task(
+        name=name,
+        title=title,
+        group=GROUP,
+        setup=partial(train_first, n, rows, calls),
+        contenders=dict.fromkeys(able(MACHINE), predict),
+        quality=agreement,
+        tolerance={"agreement": ("absolute", 2e-3)},
+        calls=calls,
+        repeats=repeats,
+    )
 
-
-def predict_setup(n, n_new):
-    """Each contender predicts with a machine of its own, trained before the clock starts."""
-    return {name: fitted(make, n, n_new) for name, make in MACHINES.items()}
-
-
-def predict(name, machines):
-    machine, X_new = machines[name]
-    return machine.predict(X_new)
-
-
-def predict_quality(machines, predicted) -> dict[str, float]:
-    machine, X_new = machines["mercer"]
-    return {"agreement": float(np.mean(machine.predict(X_new) == predicted))}
-
-
-SAME_FIT = {"dual objective": ("relative", 1e-4), "accuracy": ("absolute", 2e-3)}
 
 TASKS = [
-    Task(
-        name=f"svc-fit-{n}",
-        title=f"SVC fit, n = {n}, d = 20",
-        setup=partial(data.cls_split, n),
-        contenders={name: partial(fit, make) for name, make in MACHINES.items()},
-        quality=fit_quality,
-        tolerance=SAME_FIT,
-        repeats=repeats,
-    )
-    for n, repeats in ((2000, 15), (10_000, 5), (30_000, 3))
-] + [
-    Task(
-        name=f"svc-predict-{n}",
-        title=f"SVC predict {n_new} rows, trained on n = {n}",
-        setup=partial(predict_setup, n, n_new),
-        contenders={name: partial(predict, name) for name in MACHINES},
-        quality=predict_quality,
-        tolerance={"agreement": ("absolute", 2e-3)},
-        repeats=repeats,
-    )
-    for n, n_new, repeats in ((2000, 5000, 15), (10_000, 10_000, 5), (30_000, 20_000, 3))
+    *(
+        fit_task(f"svc-fit-{n}", f"fit, n = {n}", MACHINE, partial(data.cls_split, n), group=GROUP, repeats=repeats)
+        for n, repeats in ((2000, 15), (10_000, 5), (30_000, 3))
+    ),
+    fit_task(
+        "svc-fit-30000-float32",
+        "fit, n = 30000, float32",
+        MACHINE,
+        partial(data.cls_split, 30_000, dtype=np.float32),
+        without=("thundersvm",),  # it takes everything as float32: nothing new
+        group=GROUP,
+        repeats=3,
+    ),
+    fit_task("svc-fit-digits", "fit, digits, 10 classes", MACHINE, data.digits, group=GROUP, repeats=15),
+    predict_task("svc-predict-20000", "predict 20000 rows, trained on n = 30000", 30_000, 20_000, 1, 3),
+    predict_task("svc-predict-1", "predict one row, trained on n = 5000", 5000, 1, 500, 5),
 ]

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from functools import partial
 
-from benchmarks.task import Task
+from benchmarks.task import Results, Task
 
 PROGRAM = """
 import sklearn.base, time
@@ -26,13 +26,26 @@ TASKS = [
     Task(
         name="import",
         title="import after sklearn.base",
-        setup=lambda: None,
+        group="Import",
+        setup=lambda contender: None,
         contenders={
             "mercer": partial(seconds_of, "import mercer"),
             "mercer.SVC": partial(seconds_of, "from mercer import SVC"),
         },
         quality=lambda data, seconds: {"added": seconds},
-        repeats=1,
-        warmups=0,
+        repeats=0,
+        listed=False,
     )
 ]
+
+
+def summary(results: Results) -> dict | None:
+    row = results.get("import", {})
+    if not {"mercer", "mercer.SVC"} <= row.keys():
+        return None
+    added = {name: round(1000 * outcome["quality"]["added"]) for name, outcome in row.items()}
+    text = (
+        f"After `import sklearn.base`, `import mercer` takes {added['mercer']} ms and `from mercer import SVC` "
+        f"{added['mercer.SVC']} ms."
+    )
+    return {"milliseconds": added, "text": text}
