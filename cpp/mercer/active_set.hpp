@@ -189,7 +189,7 @@ class ActiveSet {
     }
     double size = 0.0, sums[2] = {};
     for (std::size_t k = 0; k < m && n_groups_ > 0; ++k) {
-      size += std::abs(d[k]);
+      size += std::abs(d[k]) + layers_[free_[k].layer].a[free_[k].position];
       sums[group_of(free_[k])] += d[k];
     }
     return std::abs(sums[0]) + std::abs(sums[1]) <= 1e-12 * size;

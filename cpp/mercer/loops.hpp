@@ -54,8 +54,9 @@ inline Vec<T> sqrt_vec(Vec<T> x) {
   return load(values);
 }
 
+// Not inlined: its last product must not be contracted with what is done to the value.
 template <class T>
-inline Vec<T> integer_power(Vec<T> base, unsigned long exponent) {
+__attribute__((noinline)) Vec<T> integer_power(Vec<T> base, unsigned long exponent) {
   Vec<T> result = broadcast<T>(1);
   for (; exponent > 0; exponent /= 2, base *= base) {
     if (exponent % 2 == 1) result *= base;
