@@ -18,7 +18,7 @@ from benchmarks.tasks import find_task
 
 # A run above the first number of seconds is not repeated, shorter ones for as long as the second says. One above the
 # third is ended, and with it the process: by SIGALRM, which needs no cooperation.
-LONG, REPEATING, LIMIT = 15.0, 15.0, 300
+LONG, REPEATING, LIMIT = 15.0, 15.0, 150
 
 Meter = Callable[[], float]
 

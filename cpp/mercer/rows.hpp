@@ -375,9 +375,11 @@ class MatrixRows final : public Rows<T> {
         team_(team) {}
 
   void square(const std::size_t* which, std::size_t n, T* out) override {
+    std::vector<std::size_t> columns(n);
+    for (std::size_t j = 0; j < n; ++j) columns[j] = points_[which[j]];
     for (std::size_t i = 0; i < n; ++i) {
       const S* row = row_of(which[i]);
-      for (std::size_t j = 0; j < n; ++j) out[i * n + j] = T(row[points_[which[j]]]);
+      for (std::size_t j = 0; j < n; ++j) out[i * n + j] = T(row[columns[j]]);
     }
   }
 
