@@ -2,7 +2,8 @@
 
 Every contender works in a process of its own, with the memory touched before the clock starts; the figure is the
 median of several repeats. What takes a peer very long is measured once and kept (see `benchmarks.cache`). Results go
-to ``benchmarks/results/`` as JSON, and the table to README.md. The real data sets are looked for where the environment
+to ``benchmarks/results/`` as JSON, task by task, in place of those of an earlier run on the same machine with the same
+libraries, and the table to README.md. The real data sets are looked for where the environment
 variable MERCER_DATASETS says, or beside the project in ``shared/datasets``.
 """
 
@@ -26,6 +27,7 @@ from benchmarks.worker import LIMIT
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
+LATEST = RESULTS / "latest.json"
 README = HERE.parent / "README.md"
 START, END = "<!-- bench:start -->", "<!-- bench:end -->"
 
@@ -33,7 +35,7 @@ START, END = "<!-- bench:start -->", "<!-- bench:end -->"
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.splitlines()[0])
     parser.add_argument("--full", action="store_true", help="also the long ones")
-    parser.add_argument("--only", nargs="*", metavar="NAME", help="tasks whose name starts so; nothing is written")
+    parser.add_argument("--only", nargs="*", metavar="NAME", help="tasks whose name starts so")
     parser.add_argument("--fresh", action="store_true", help="measure also what is known from earlier")
     parser.add_argument("--shrink", type=int, default=1, metavar="K", help="K times less data, to try the tasks out")
     parser.add_argument("--no-readme", action="store_true", help="leave README.md alone")
@@ -48,16 +50,32 @@ def main() -> None:
         cache = Cache(RESULTS / "peers.json", machine(), versions())
     os.environ["MERCER_BENCH_SHRINK"] = str(arguments.shrink)
     above = float("inf") if arguments.fresh else LONG if arguments.full else KEPT_ABOVE
-    results = {task.name: measure(task, cache, above) for task in chosen if is_possible(task)}
-    summaries = {name: said for name, summary in SUMMARIES.items() if (said := summary(results))}
-    report = {"machine": machine(), "versions": versions(), "results": results, "summaries": summaries}
+    written = arguments.shrink == 1
+    results = earlier_results() if written else {}
+    for task in filter(is_possible, chosen):
+        results[task.name] = measure(task, cache, above)
+        if written:
+            LATEST.write_text(json.dumps(report_of(results), indent=2) + "\n")
+    report = report_of(results)
     print("\n" + "\n".join(table(report, complete=True)))
     print(f"\n{(time.perf_counter() - began) / 60:.1f} minutes")
-    if arguments.only or arguments.shrink > 1:
-        return
-    (RESULTS / "latest.json").write_text(json.dumps(report, indent=2) + "\n")
-    if not arguments.no_readme:
+    if written and not arguments.no_readme:
         write_readme(table(report))
+
+
+def earlier_results() -> dict[str, dict[str, Outcome]]:
+    """Of this machine and these libraries, in the order of the tasks, and only of tasks that exist still."""
+    if not LATEST.exists():
+        return {}
+    report = json.loads(LATEST.read_text())
+    if (report["machine"], report["versions"]) != (machine(), versions()):
+        return {}
+    return {task.name: report["results"][task.name] for task in TASKS if task.name in report["results"]}
+
+
+def report_of(results: dict[str, dict[str, Outcome]]) -> dict:
+    summaries = {name: said for name, summary in SUMMARIES.items() if (said := summary(results))}
+    return {"machine": machine(), "versions": versions(), "results": results, "summaries": summaries}
 
 
 def is_possible(task: Task) -> bool:
@@ -101,7 +119,7 @@ def run(task: Task, contender: str) -> Outcome | None:
         print(f"{task.name}: {contender} failed: {said[-1]}", flush=True)
         return None
     outcome = json.loads(process.stdout)
-    return outcome | {"median": statistics.median(outcome["runs"])}
+    return outcome | {"median": statistics.median(outcome["runs"]), "on": time.strftime("%Y-%m-%d")}
 
 
 def machine() -> str:
