@@ -50,6 +50,7 @@ struct PowerOfTwo;
 template <>
 struct PowerOfTwo<float> {
   using Int = std::int32_t;
+  using Bits = std::uint32_t;
   static constexpr float lowest = -126.0f, round = 12582912.0f;
   static constexpr float ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
   static constexpr int mantissa = 23;
@@ -60,6 +61,7 @@ struct PowerOfTwo<float> {
 template <>
 struct PowerOfTwo<double> {
   using Int = std::int64_t;
+  using Bits = std::uint64_t;
   static constexpr double lowest = -1022.0, round = 6755399441055744.0;
   static constexpr double ln2_high = 6.93145751953125e-1, ln2_low = 1.42860682030941723212e-6;
   static constexpr int mantissa = 52;
@@ -89,7 +91,7 @@ struct Exponential {
 
   Vec<T> operator()(Vec<T> t) const {
     using Two = PowerOfTwo<T>;
-    using Int = typename Two::Int;
+    using Bits = typename Two::Bits;  // unsigned: where the value vanishes, the sum may overflow
     const Vec<T> shifted = t * high + Two::round;
     const Vec<T> n = shifted - Two::round;
     const auto vanishes = n < Two::lowest;
@@ -104,7 +106,7 @@ struct Exponential {
 #pragma GCC unroll 16
     for (std::size_t k = 1; k < sizeof(Two::polynomial) / sizeof(T); ++k) p = p * r + Two::polynomial[k];
     p = p * r + T(1);
-    Vec<Int> bits, exponent;
+    Vec<Bits> bits, exponent;
     __builtin_memcpy(&bits, &p, vector_bytes);
     __builtin_memcpy(&exponent, &shifted, vector_bytes);
     bits += exponent << Two::mantissa;
