@@ -722,10 +722,13 @@ def test_large_prices_over_every_gram(form):
 
 @pytest.mark.parametrize("form", ["hinge", "hinge, no bias", "squared tube", "tube"])
 def test_limits_hold_among_newton_steps(form):
-    """The last steps of these runs are Newton's: wherever a limit falls among them, each further one leads down."""
+    """The last steps of these runs are Newton's: wherever a limit falls among them, each further one leads down.
+
+    The very last one polishes, from a point that may do already.
+    """
     problem, before = wide(form, 200, 1e4), np.inf
     steps = SMO().solve(problem).n_iter
-    for max_iter in range(steps - 8, steps):
+    for max_iter in range(steps - 9, steps - 1):
         result = SMO(max_iter=max_iter).solve(problem)
         assert result.n_iter == max_iter and result.status == "max_iter"
         assert_as_told(problem, result)
@@ -755,3 +758,13 @@ def test_estimators_at_large_prices(model):
     K = WIDE(X)
     precomputed = clone(model).set_params(kernel="precomputed").fit(K, y)
     np.testing.assert_allclose(value(precomputed, K), expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("n", [60, 200, 400])
+@pytest.mark.parametrize("form", WIDE_FORMS)
+def test_a_tolerance_below_rounding_ends(form, n):
+    """What a block sees as settled and the whole problem as violated, both by rounding, is not gone over for ever."""
+    problem = wide(form, n, 1.0)
+    result = SMO(tol=1e-17, max_iter=50_000).solve(problem)
+    assert result.status in ("solved", "stalled", "degenerate", "max_iter")
+    assert_as_told(problem, result)

@@ -276,18 +276,31 @@ nb::list solve_many(const nb::tuple& gram_source, const nb::list& problem_source
       if (worker == 0) poll = SignalPoll();
       Team inner(inner_threads, poll);
       std::unique_ptr<Rows<float>> single;
-      if (shared.empty()) {
-        single = make_rows<float>(gram, problems[k], level, bytes, options.block, inner);
+      std::unique_ptr<Rows<double>> full;
+      const std::size_t m = problems[k].points.size();
+      std::vector<double> whole;
+      if (gram.kind == GramIn::Kind::vectors && m <= options.whole) {
+        VectorRows<double> rows(gram.spec.view, level, gram.samples.view, problems[k].points, true, inner);
+        whole.resize(m * m);
+        rows.square(all_positions(m).data(), m, whole.data());
+        full = std::make_unique<MatrixRows<double, double>>(level, whole.data(), m, all_positions(m), inner);
+        results[k].evaluations = rows.evaluations();
       } else {
-        single = std::make_unique<MatrixRows<float, float>>(level, shared.data(), gram.n, problems[k].points, inner);
+        full = make_rows<double>(gram, problems[k], level, bytes, options.block, inner);
+        if (shared.empty()) {
+          single = make_rows<float>(gram, problems[k], level, bytes, options.block, inner);
+        } else {
+          single = std::make_unique<MatrixRows<float, float>>(level, shared.data(), gram.n, problems[k].points, inner);
+        }
       }
-      const auto full = make_rows<double>(gram, problems[k], level, bytes, options.block, inner);
       Watch watch(max_seconds, poll, callback.is_none() ? std::function<bool(const Progress&)>() : report);
       const DualView view = problems[k].view();
       SmoOptions own = options;
       own.scaled = problems[k].scaled;
       try {
+        const std::size_t evaluations = results[k].evaluations;
         results[k] = smo::Solver(view, own, level, single.get(), *full, watch).solve();
+        results[k].evaluations += evaluations;
       } catch (const Cancelled&) {
         return;
       } catch (...) {

@@ -46,6 +46,8 @@ class Rows {
   virtual void add_among(const std::size_t* which, const double* coefficients, std::size_t n, double* sum) {
     add_at(which, n, which, coefficients, n, sum);
   }
+  // K of all points, row by row, where it is stored so; else null.
+  virtual const T* whole() const { return nullptr; }
   // From now on `add` serves these points only.
   virtual void restrict_to(std::vector<std::size_t> active) { active_ = std::move(active); }
 
@@ -75,13 +77,31 @@ class VectorRows final : public Rows<T> {
     for (std::size_t i = 0; i < n; ++i) ids[i] = points_[which[i]];
     const Vectors<T> columns(spec_, level_, samples_, std::move(ids), true);
     columns.gather(all_positions(n).data(), n, block_);
-    this->evaluations_ += n * n;
-    for_each_tile(block_, columns, team_, scratch_,
-                  [&](std::size_t row, std::size_t n_rows, std::size_t first, std::size_t n_columns, const T* tile) {
-                    for (std::size_t r = 0; r < n_rows; ++r) {
-                      std::copy_n(tile + r * Vectors<T>::width, n_columns, out + (row + r) * n + first);
-                    }
-                  });
+    const auto keep = [&](std::size_t row, std::size_t n_rows, std::size_t first, std::size_t n_columns,
+                          const T* tile) {
+      for (std::size_t r = 0; r < n_rows; ++r) {
+        std::copy_n(tile + r * Vectors<T>::width, n_columns, out + (row + r) * n + first);
+      }
+    };
+    if (samples_.sparse || samples_.features < worth_turning) {
+      this->evaluations_ += n * n;
+      for_each_tile(block_, columns, team_, scratch_, keep);
+      return;
+    }
+    // Half of the tiles: what lies before a panel is its transpose too.
+    this->evaluations_ += n * (n + Vectors<T>::width) / 2;
+    for_each_run(block_, columns, team_, scratch_, [&](std::size_t panel, std::size_t, TileScratch<T>& own) {
+      constexpr std::size_t width = Vectors<T>::width;
+      const std::size_t first = panel * width, n_columns = columns.columns_in(panel);
+      T tile[tile_rows * width];
+      for (std::size_t row = 0; row < first + n_columns; row += tile_rows) {
+        columns.dense_tile(block_, row, panel, own, tile);
+        keep(row, std::min(tile_rows, n - row), first, n_columns, tile);
+        for (std::size_t c = 0; c < n_columns && row < first; ++c) {
+          for (std::size_t r = 0; r < tile_rows; ++r) out[(first + c) * n + row + r] = tile[r * width + c];
+        }
+      }
+    });
   }
 
   void add(const std::size_t* which, const double* coefficients, std::size_t n, double* sum) override {
@@ -106,7 +126,7 @@ class VectorRows final : public Rows<T> {
       return;
     }
     constexpr std::size_t width = Vectors<T>::width;
-    const std::size_t strip = std::max<std::size_t>(256, (n / 32 + width - 1) / width * width);
+    const std::size_t strip = std::max<std::size_t>(2 * width, (n / 32 + width - 1) / width * width);
     const std::size_t n_strips = (n + strip - 1) / strip;
     all_columns().gather(which, n, block_);
     std::vector<double> weights(coefficients, coefficients + n), along(n_strips * n);
@@ -156,6 +176,9 @@ class VectorRows final : public Rows<T> {
   }
 
  private:
+  // Features from which on it is cheaper to turn a tile than to compute the one on the other side.
+  static constexpr std::size_t worth_turning = 32;
+
   const Vectors<T>& all_columns() {
     if (!all_columns_) all_columns_ = std::make_unique<Vectors<T>>(spec_, level_, samples_, points_, packed_);
     return *all_columns_;
@@ -393,6 +416,11 @@ class MatrixRows final : public Rows<T> {
     std::vector<std::size_t> ids(n_columns);
     for (std::size_t c = 0; c < n_columns; ++c) ids[c] = points_[columns[c]];
     add_rows_at(ids.data(), n_columns, which, coefficients, n, sum);
+  }
+
+  const T* whole() const override {
+    if constexpr (std::is_same_v<T, S>) return everything_ ? matrix_ : nullptr;
+    return nullptr;
   }
 
   void restrict_to(std::vector<std::size_t> active) override {

@@ -31,7 +31,8 @@ struct SmoOptions {
   std::size_t max_iter = std::numeric_limits<std::size_t>::max();
   std::size_t block = 512;           // most points in a block, at first
   std::size_t largest_block = 2048;  // where the run is long
-  std::size_t polish = 256;          // up to this many points, the solution is exact up to rounding
+  std::size_t whole = 512;           // up to so many points there is one block, in double
+  std::size_t polish = 256;          // up to so many points, the solution is exact up to rounding
   bool shrinking = true;
   bool full_precision = false;
   // Whether the solution will be divided by its margin, half the difference of the two offsets: `tol` then counts in
@@ -64,7 +65,8 @@ namespace smo {
 template <class T, class S>
 struct Block {
   std::vector<std::size_t> points;
-  std::vector<T> matrix, zeros;
+  const T* matrix = nullptr;  // `own`, or where the rows have it
+  std::vector<T> own, zeros;
   std::vector<Layer> layers;
   std::vector<double> start, coefficient;  // f and s a when the block was made
   std::vector<S> f;                        // minus `start`
@@ -81,7 +83,7 @@ struct Block {
   std::vector<std::size_t> group_of;  // by layer
 
   std::size_t size() const { return points.size(); }
-  const T* row(std::size_t i) const { return matrix.data() + i * size(); }
+  const T* row(std::size_t i) const { return matrix + i * size(); }
   double exact_f(std::size_t c) const { return start[c] + double(f[c]); }
 
   S up(std::size_t l, std::size_t c) const { return S(layers[l].up[c] - start[c] - offset); }
@@ -132,7 +134,7 @@ class Solver {
 
   SmoResult solve() {
     SmoResult result;
-    bool full = options_.full_precision || single_ == nullptr || f_.size() <= 512;  // double costs nothing there
+    bool full = options_.full_precision || single_ == nullptr || f_.size() <= options_.whole;
     if (!full) {
       start_in(*single_);
       full = !single_resolves();
@@ -594,8 +596,9 @@ class Solver {
         block_ = std::min(2 * block_, options_.largest_block);
         used = 0;
       }
-      const bool everything = n_active_ <= std::max(block_, options_.polish);
+      const bool everything = n_active_ <= std::max(block_, options_.whole);
       const double inner = everything ? target : std::max(target, inner_accuracy * outer);
+      const std::size_t steps_before = n_iter_;
       Status status;
       if constexpr (sizeof(T) == sizeof(float)) {
         // What the steps in a block of everything add up to is what the history tells.
@@ -604,7 +607,8 @@ class Solver {
       } else {
         status = one_round(rows, block, groups, inner, everything, used);
       }
-      if (status != Status::solved) return status;
+      // No step: the block's own arithmetic sees no violation, and the rest is rounding.
+      if (status != Status::solved || n_iter_ == steps_before) return status;
     }
   }
 
@@ -717,25 +721,28 @@ class Solver {
   // Points of group g that may move up (down) and lie above (below) the limit; ties go to the smaller number.
   void take_most_violating(std::size_t g, bool upwards, double limit, std::size_t share,
                            std::vector<std::size_t>& points) {
-    // Where there are many, every sixteenth tells how large a violation must be to count.
-    constexpr std::size_t step = 16;
-    double enough = 0.0;
-    if (n_active_ > 4 * step * share) {
-      gather_violating(g, upwards, limit, 0.0, step);
-      const std::size_t rank = share / step + share / (2 * step) + 8;
-      if (candidates_.size() > rank) {
-        std::nth_element(candidates_.begin(), candidates_.begin() + std::ptrdiff_t(rank), candidates_.end(),
-                         comes_before);
-        enough = candidates_[rank].value;
+    double enough = std::numeric_limits<double>::denorm_min();  // what a violation must be to count
+    const auto keep_the_best = [&] {
+      if (candidates_.size() < share) return;
+      const auto last = candidates_.begin() + std::ptrdiff_t(share - 1);
+      std::nth_element(candidates_.begin(), last, candidates_.end(), comes_before);
+      enough = last->value;
+      candidates_.resize(share);
+    };
+    candidates_.clear();
+    for (std::size_t l = 0; l < layers_.size(); ++l) {
+      if (group_of(l) != g) continue;
+      const double* const bound = upwards ? layers_[l].up.data() : layers_[l].low.data();
+      const double* const f = f_.data();
+      const double sign = upwards ? 1.0 : -1.0;
+      for (std::size_t i = 0, n = n_active_; i < n; ++i) {
+        const double urgency = sign * (bound[i] - f[i] - limit);
+        if (!(urgency >= enough) || chosen_[i]) continue;
+        candidates_.push_back({urgency, i});
+        if (candidates_.size() >= 2 * share) keep_the_best();
       }
     }
-    gather_violating(g, upwards, limit, enough, 1);
-    if (enough > 0.0 && candidates_.size() < share) gather_violating(g, upwards, limit, 0.0, 1);
-    if (candidates_.size() > share) {
-      std::nth_element(candidates_.begin(), candidates_.begin() + std::ptrdiff_t(share), candidates_.end(),
-                       comes_before);
-      candidates_.resize(share);
-    }
+    keep_the_best();
     std::sort(candidates_.begin(), candidates_.end(), comes_before);
     for (const Candidate& candidate : candidates_) {
       if (chosen_[candidate.position]) continue;
@@ -748,20 +755,6 @@ class Solver {
     return x.value != y.value ? x.value > y.value : x.position < y.position;
   }
 
-  // Every `step`-th active point whose violation is above `enough`.
-  void gather_violating(std::size_t g, bool upwards, double limit, double enough, std::size_t step) {
-    candidates_.clear();
-    for (std::size_t l = 0; l < layers_.size(); ++l) {
-      if (group_of(l) != g) continue;
-      const double* bound = upwards ? layers_[l].up.data() : layers_[l].low.data();
-      const double sign = upwards ? 1.0 : -1.0;
-      for (std::size_t i = 0; i < n_active_; i += step) {
-        const double urgency = sign * (bound[i] - f_[i] - limit);
-        if (urgency > enough && !chosen_[i]) candidates_.push_back({urgency, i});
-      }
-    }
-  }
-
   template <class T, class S>
   void load(Rows<T>& rows, Block<T, S>& block) {
     const std::size_t n = block.size();
@@ -770,10 +763,14 @@ class Solver {
       std::stable_sort(block.points.begin(), block.points.end(),
                        [&](std::size_t x, std::size_t y) { return is_in_group(x, 0) && !is_in_group(y, 0); });
     }
-    block.matrix.resize(n * n);
     ids_.resize(n);
     for (std::size_t c = 0; c < n; ++c) ids_[c] = order_[block.points[c]];
-    rows.square(ids_.data(), n, block.matrix.data());
+    block.matrix = ids_ == all_positions(rows.n_points()) ? rows.whole() : nullptr;
+    if (block.matrix == nullptr) {
+      block.own.resize(n * n);
+      rows.square(ids_.data(), n, block.own.data());
+      block.matrix = block.own.data();
+    }
     block.zeros.assign(n, T(0));
     block.f.assign(n, S(0));
     block.start.resize(n);
@@ -836,7 +833,7 @@ class Solver {
     constexpr std::size_t polishing_steps = 50;  // per point
     double polished = 1e-12;
     for (const double f : block.start) polished = std::max(polished, 1e-14 * std::abs(f));
-    std::size_t settled = 0, next_newton = newton_pays(block);
+    std::size_t settled = 0, last_newton = 0;
     for (std::size_t iteration = 0;; ++iteration) {
       // f after the last step, and the extremes of every group.
       for (std::size_t g = 0; g < n_groups(); ++g) {
@@ -870,10 +867,10 @@ class Solver {
         const double change = change_elsewhere_ + squared_change(block.layers, block.points);
         const Status limit = check_limits(violation, drift<T>(change));
         if (limit != Status::solved) return violation <= eps ? Status::solved : limit;
-        if (iteration >= next_newton && violation > eps) {
+        if (iteration >= 2 * last_newton + newton_pays(block) && violation > eps) {
           newton(block, eps);
           for (std::size_t c = 0; c < n; ++c) block.merge(c);
-          next_newton = 2 * iteration + newton_pays(block);
+          last_newton = iteration;
           step = 0.0;
           continue;
         }

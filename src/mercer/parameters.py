@@ -1,5 +1,6 @@
 """Parameters are checked from a table on the class: the rule, the value, one sentence."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,9 +26,18 @@ class Number:
         """What is wrong with the value, None when nothing is."""
         if isinstance(value, str):
             allowed = value in self.words
+        elif value is None:
+            allowed = self.none
+        elif type(value) is float:
+            allowed = not self.integer and self._allows_float(value)
         else:
-            allowed = self.none if value is None else self._allows(np.asarray(value))
+            allowed = self._allows(np.asarray(value))
         return None if allowed else f"must be {self}, got {value!r}."
+
+    def _allows_float(self, value: float) -> bool:
+        """`_allows` for the usual case, without NumPy: a machine of many problems asks often."""
+        in_range = (value > self.low if self.above else value >= self.low) and value <= self.high
+        return in_range and (math.isfinite(value) or (self.infinite and value > 0))
 
     def _allows(self, value: np.ndarray) -> bool:
         if value.dtype.kind not in ("iu" if self.integer else "iuf") or value.ndim > self.per_feature:

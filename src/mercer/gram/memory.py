@@ -1,6 +1,8 @@
 """How many bytes kernel values may take."""
 
 import os
+import time
+from functools import lru_cache
 from numbers import Real
 from pathlib import Path
 
@@ -17,7 +19,7 @@ def memory_budget(memory: float | str = "auto") -> int:
     Parameters
     ----------
     memory : float or "auto", default="auto"
-        Megabytes, or "auto": a quarter of the memory that is free now.
+        Megabytes, or "auto": a quarter of the memory that is free now, as looked up once a second at most.
 
     Returns
     -------
@@ -30,7 +32,9 @@ def memory_budget(memory: float | str = "auto") -> int:
     209715200
     """
     check_memory(memory)
-    return int(AUTO_SHARE * _free_bytes()) if isinstance(memory, str) else int(float(memory) * 2**20)
+    if isinstance(memory, str):
+        return int(AUTO_SHARE * _free_bytes(int(time.monotonic())))
+    return int(float(memory) * 2**20)
 
 
 def check_memory(memory: float | str) -> None:
@@ -41,7 +45,8 @@ def check_memory(memory: float | str) -> None:
         raise ValueError(f"memory must be a number of megabytes > 0 or 'auto', got {memory!r}.")
 
 
-def _free_bytes() -> int:
+@lru_cache(maxsize=1)  # asking takes longer than to fit a small machine
+def _free_bytes(second: int) -> int:
     page = os.sysconf("SC_PAGE_SIZE")
     free = page * os.sysconf("SC_AVPHYS_PAGES")
     try:  # what the page cache holds is free too

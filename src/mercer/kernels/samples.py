@@ -66,7 +66,19 @@ def as_vectors(X: Any, owner: str, name: str = "X") -> Any:
     return vectors
 
 
+def _is_ready(X: Any) -> bool:
+    """Whether X is a plain array that needs no conversion, as seen at little cost: small kernels are called often."""
+    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in (np.float64, np.float32):
+        return False
+    if not (X.flags.c_contiguous and X.dtype.isnative):
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(X.sum()))
+
+
 def _as_dense(X: Any, owner: str, name: str) -> np.ndarray:
+    if _is_ready(X):
+        return X
     if type(X).__module__.startswith("polars"):
         X = X.to_numpy()
     refusal = f"{owner} works on vectors, got {describe(X)} as {name}"

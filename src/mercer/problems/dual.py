@@ -115,10 +115,14 @@ class DualProblem:
             return "none"
         return "per_sign" if isinstance(self.total, tuple) else "total"
 
-    @property
+    @cached_property
     def hard(self) -> bool:
         """Whether no variable is bounded: the dual may then be unbounded."""
-        return bool(np.isinf(self.upper).all() and not self.ridge.any())
+        return not self._ridged and bool(np.isinf(self.upper).all())
+
+    @cached_property
+    def _ridged(self) -> bool:
+        return bool(self.ridge.any())
 
     # --- points -------------------------------------------------------------------------------------------
 
@@ -219,7 +223,7 @@ class DualProblem:
         plus, value, a = self.sign[group] > 0, -self.sign[group] * gradient[group], a[group]
         below, above = a < self.upper[group], a > 0
         grows, shrinks = np.where(plus, below, above), np.where(plus, above, below)
-        return float(np.max(value, where=grows, initial=-np.inf)), float(np.min(value, where=shrinks, initial=np.inf))
+        return float(value[grows].max(initial=-np.inf)), float(value[shrinks].min(initial=np.inf))
 
     def offsets(self, a: np.ndarray, gradient: np.ndarray) -> Offsets:
         """The offset b of the decision function.
@@ -237,9 +241,9 @@ class DualProblem:
             b = 0.5 * sum(edges) if np.isfinite(edges).all() else 0.0
             return Offsets(float(b), float(b))
         for group, _ in self._groups():
-            free = (a[group] > 0) & (a[group] < self.upper[group])
-            if free.any():
-                found.append(float(np.mean((-self.sign[group] * gradient[group])[free])))
+            free = np.flatnonzero((a[group] > 0) & (a[group] < self.upper[group]))
+            if len(free):
+                found.append(float((-self.sign[group][free] * gradient[group][free]).sum() / len(free)))
                 continue
             largest, smallest = self._extremes(group, a, gradient)
             if np.isfinite(largest) and np.isfinite(smallest):
@@ -277,8 +281,9 @@ class DualProblem:
 
     def slopes(self, a: np.ndarray, gradient: np.ndarray, offsets: Offsets) -> np.ndarray:
         """c = s f + p with f the decision values, offset included."""
-        b = np.where(self.sign > 0, offsets.plus, offsets.minus)
-        return gradient - self.ridge * a + self.sign * b
+        b = offsets.plus if offsets.plus == offsets.minus else np.where(self.sign > 0, *offsets)
+        slopes = gradient + self.sign * b
+        return slopes - self.ridge * a if self._ridged else slopes
 
     def gap(self, a: np.ndarray, gradient: np.ndarray, offsets: Offsets) -> float:
         """An upper bound on objective(a) minus the optimum, for a positive semi-definite K."""
@@ -286,9 +291,11 @@ class DualProblem:
         if self.hard:
             return self._hard_gap(a, gradient, slope)
         # The best response t to the slope; each term is (c + r t)(a - t) + r (a - t)^2 / 2, both parts never negative.
+        t = np.where(slope < 0, self.upper, 0.0)
+        if not self._ridged:
+            return float((slope * (a - t)).sum())
         with np.errstate(divide="ignore", invalid="ignore"):
-            t = np.where(self.ridge > 0, np.minimum(self.upper, -slope / self.ridge), self.upper)
-        t = np.where(slope < 0, t, 0.0)
+            t = np.where((self.ridge > 0) & (slope < 0), np.minimum(t, -slope / self.ridge), t)
         if np.isinf(t).any():
             return np.inf
         return float(np.sum((slope + self.ridge * t) * (a - t) + 0.5 * self.ridge * (a - t) ** 2))

@@ -188,12 +188,16 @@ class SupportVectorMachine(BaseEstimator):
         results: Sequence[SolverResult],
     ) -> None:
         """Support vectors, coefficients (per problem its samples and their values) and the certificate."""
-        moved = np.zeros(n_samples(X), dtype=bool)
-        for index, values in coefficients:
-            moved[index[values != 0]] = True
-        self.support_ = np.flatnonzero(moved)
-        table = sparse_rows(coefficients, len(moved))[:, self.support_]
-        self.dual_coef_ = table.toarray() if len(coefficients) == 1 else table
+        if len(coefficients) == 1:
+            row = dense_row(*coefficients[0], n_samples(X))
+            self.support_ = np.flatnonzero(row)
+            self.dual_coef_ = row[np.newaxis, self.support_]
+        else:
+            table = sparse_rows(coefficients, n_samples(X))
+            moved = np.bincount(table.indices, minlength=n_samples(X)) > 0
+            self.support_ = np.flatnonzero(moved)
+            columns, shape = (np.cumsum(moved) - 1)[table.indices], (len(coefficients), len(self.support_))
+            self.dual_coef_ = csr_array((table.data, columns, table.indptr), shape=shape)
         self.intercept_ = np.asarray(intercepts, dtype=np.float64)
         self._n_train = n_samples(X)
         self.support_vectors_ = np.empty((0, 0)) if self._precomputed else take(X, self.support_)
@@ -288,13 +292,21 @@ class SupportVectorMachine(BaseEstimator):
         return self.support_[order], size[order]
 
 
+def dense_row(columns: np.ndarray, values: np.ndarray, n_columns: int) -> np.ndarray:
+    """The values in their columns, zeros elsewhere."""
+    row = np.zeros(n_columns)
+    row[columns] = values
+    return row
+
+
 def sparse_rows(rows: Sequence[tuple[np.ndarray, np.ndarray]], n_columns: int) -> csr_array:
     """A sparse matrix from the columns, ascending, and values of each of its rows; zeros are left out."""
-    kept = [values != 0 for _, values in rows]
-    columns = np.concatenate([index[keep] for (index, _), keep in zip(rows, kept, strict=True)])
-    values = np.concatenate([values[keep] for (_, values), keep in zip(rows, kept, strict=True)])
-    starts = np.concatenate([[0], np.cumsum([np.count_nonzero(keep) for keep in kept])])
-    return csr_array((values, columns, starts), shape=(len(rows), n_columns))
+    columns = np.concatenate([index for index, _ in rows])
+    values = np.concatenate([values for _, values in rows])
+    kept = values != 0
+    ends = np.cumsum([len(index) for index, _ in rows])
+    starts = np.concatenate([[0], np.cumsum(kept)[ends - 1]])
+    return csr_array((values[kept], columns[kept], starts), shape=(len(rows), n_columns))
 
 
 def one_or_all(values: Sequence[Any]) -> Any:

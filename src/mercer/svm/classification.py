@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from mercer.gram import Gram
 from mercer.parameters import Choice, Number
 from mercer.problems import DualProblem, nu_margin, soft_margin
 from mercer.solvers import SolverResult
-from mercer.svm.base import SupportVectorMachine, one_or_all, sparse_rows
+from mercer.svm.base import SupportVectorMachine, dense_row, one_or_all, sparse_rows
 from mercer.svm.schemes import OneVersusOne
 from mercer.threads import limit_threads
 
@@ -78,16 +78,15 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine, ABC):
             errors = slack > self.tol * max(edge, np.finfo(float).tiny)
             shares.append(float(weight[problem.index] @ errors / weight[problem.index].sum()))
         self.norm_, self.margin_ = one_or_all(norms), one_or_all(margins)
-        table = sparse_rows(slacks, len(codes))
-        self.slack_ = table.toarray()[0] if len(slacks) == 1 else table
+        self.slack_ = dense_row(*slacks[0], len(codes)) if len(slacks) == 1 else sparse_rows(slacks, len(codes))
         self.margin_errors_ = one_or_all(shares)
         self._keep_model(X, coefficients, offsets, results)
         self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_))
 
-    def _encode(self, y: Any, weight: np.ndarray) -> np.ndarray:
+    def _encode(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Class numbers, -1 for samples of no weight; finds the classes."""
-        y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
+        if y.dtype.kind not in "biuSU":  # numbers that may not be classes, or objects
+            check_classification_targets(y)
         used = weight > 0
         self.classes_, seen = np.unique(y[used], return_inverse=True)
         if len(self.classes_) < 2:

@@ -1,10 +1,10 @@
 """The base of kernels on vectors, which the native loops compute."""
 
+from copy import deepcopy
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import clone
 
 from mercer import _native
 from mercer.kernels.base import Kernel, NativeSpec
@@ -28,11 +28,12 @@ class VectorKernel(Kernel):
 
     def resolve(self, X, sample_weight=None):
         self._check_parameters()
-        resolved = clone(self)
+        resolved = deepcopy(self)
         if waiting := self._unresolved():
             X, w = _weighted(self.prepare(X)[0], sample_weight)
             with np.errstate(over="ignore", invalid="ignore"):  # an infinite width is refused by its rule
-                resolved.set_params(**{name: self._from_data(getattr(self, name), X, w) for name in waiting})
+                for name in waiting:
+                    setattr(resolved, name, self._from_data(getattr(self, name), X, w))
         return resolved
 
     def _from_data(self, word: str, X: Any, w: np.ndarray) -> float:
