@@ -279,7 +279,7 @@ nb::list solve_many(const nb::tuple& gram_source, const nb::list& problem_source
       std::unique_ptr<Rows<double>> full;
       const std::size_t m = problems[k].points.size();
       std::vector<double> whole;
-      if (gram.kind == GramIn::Kind::vectors && m <= options.whole) {
+      if (gram.kind == GramIn::Kind::vectors && m <= options.exact) {
         VectorRows<double> rows(gram.spec.view, level, gram.samples.view, problems[k].points, true, inner);
         whole.resize(m * m);
         rows.square(all_positions(m).data(), m, whole.data());

@@ -31,7 +31,8 @@ struct SmoOptions {
   std::size_t max_iter = std::numeric_limits<std::size_t>::max();
   std::size_t block = 512;           // most points in a block, at first
   std::size_t largest_block = 2048;  // where the run is long
-  std::size_t whole = 512;           // up to so many points there is one block, in double
+  std::size_t whole = 1024;          // up to so many points there is one block
+  std::size_t exact = 512;           // up to so many points it is in double
   std::size_t polish = 256;          // up to so many points, the solution is exact up to rounding
   bool shrinking = true;
   bool full_precision = false;
@@ -134,7 +135,7 @@ class Solver {
 
   SmoResult solve() {
     SmoResult result;
-    bool full = options_.full_precision || single_ == nullptr || f_.size() <= options_.whole;
+    bool full = options_.full_precision || single_ == nullptr || f_.size() <= options_.exact;
     if (!full) {
       start_in(*single_);
       full = !single_resolves();
@@ -601,9 +602,10 @@ class Solver {
       const std::size_t steps_before = n_iter_;
       Status status;
       if constexpr (sizeof(T) == sizeof(float)) {
-        // What the steps in a block of everything add up to is what the history tells.
-        status = inner > 1e-5 && !everything ? one_round(rows, quick, groups, inner, everything, used)
-                                             : one_round(rows, block, groups, inner, everything, used);
+        // A problem that is one block tells its history step by step.
+        const bool fine = inner <= 1e-5 || (everything && n_active_ == f_.size());
+        status = fine ? one_round(rows, block, groups, inner, everything, used)
+                      : one_round(rows, quick, groups, inner, everything, used);
       } else {
         status = one_round(rows, block, groups, inner, everything, used);
       }
@@ -830,9 +832,11 @@ class Solver {
     // Groups that share no point are updated each on its own.
     const bool apart = n_groups() == 1 || block.groups[0].end <= block.groups[1].begin;
     const bool polishable = everything && sizeof(T) == sizeof(double) && n <= options_.polish;
-    constexpr std::size_t polishing_steps = 50;  // per point
+    constexpr std::size_t polishing_steps = 50;                       // per point
+    const bool recorded = everything && sizeof(S) == sizeof(double);  // float32 adds up too coarsely for the history
     double polished = 1e-12;
     for (const double f : block.start) polished = std::max(polished, 1e-14 * std::abs(f));
+    const double goal = polishable ? std::min(polished, eps) : eps;
     std::size_t settled = 0, last_newton = 0;
     for (std::size_t iteration = 0;; ++iteration) {
       // f after the last step, and the extremes of every group.
@@ -858,17 +862,20 @@ class Solver {
       if (violation <= eps) {
         // Small problems go on to the last digits: cheap, and then weights, copies and order of samples do
         // not show.
-        if (!polishable || settled == 0) settled = iteration + 1;
-        if (!polishable || violation <= polished || iteration > settled + polishing_steps * n) return Status::solved;
+        if (settled == 0) settled = iteration + 1;
+        if (violation <= goal || iteration > settled + polishing_steps * n) return Status::solved;
       }
-      if (iteration % 1024 == 1023 || n_iter_ >= options_.max_iter || (everything && n_iter_ >= next_record_)) {
-        if (everything) sync(block);
-        if (everything && n_iter_ >= next_record_) record(violation);
+      const bool due = recorded && n_iter_ >= next_record_;
+      if (iteration % 1024 == 1023 || n_iter_ >= options_.max_iter || due) {
+        if (due) {
+          sync(block);
+          record(violation);
+        }
         const double change = change_elsewhere_ + squared_change(block.layers, block.points);
         const Status limit = check_limits(violation, drift<T>(change));
         if (limit != Status::solved) return violation <= eps ? Status::solved : limit;
-        if (iteration >= 2 * last_newton + newton_pays(block) && violation > eps) {
-          newton(block, eps);
+        if (iteration >= 2 * last_newton + newton_pays(block)) {
+          newton(block, goal);
           for (std::size_t c = 0; c < n; ++c) block.merge(c);
           last_newton = iteration;
           step = 0.0;
