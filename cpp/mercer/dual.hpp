@@ -58,6 +58,13 @@ struct Layer {
     low[to] = other.low[from];
   }
 
+  // What a step changes, of a copy of the same variable.
+  void copy_state_from(const Layer& other, std::size_t from, std::size_t to) {
+    a[to] = other.a[from];
+    up[to] = other.up[from];
+    low[to] = other.low[from];
+  }
+
   // Position k receives what was at from[k].
   void reorder(const std::vector<std::size_t>& from) {
     const Layer before = *this;

@@ -30,7 +30,7 @@ struct SmoOptions {
   PairRule rule = PairRule::gain;
   std::size_t max_iter = std::numeric_limits<std::size_t>::max();
   std::size_t block = 512;           // most points in a block, at first
-  std::size_t largest_block = 2048;  // where the run is long
+  std::size_t largest_block = 1536;  // where the run is long: more would not stay in a cache
   std::size_t whole = 1024;          // up to so many points there is one block
   std::size_t exact = 512;           // up to so many points it is in double
   std::size_t polish = 256;          // up to so many points, the solution is exact up to rounding
@@ -629,7 +629,7 @@ class Solver {
     std::vector<double> change;
     for (std::size_t c = 0; c < block.size(); ++c) {
       const std::size_t i = block.points[c];
-      for (std::size_t l = 0; l < layers_.size(); ++l) layers_[l].copy_from(block.layers[l], c, i);
+      for (std::size_t l = 0; l < layers_.size(); ++l) layers_[l].copy_state_from(block.layers[l], c, i);
       f_[i] = block.start[c];
       const double difference = coefficient(i) - block.coefficient[c];
       if (difference == 0.0) continue;
@@ -943,7 +943,7 @@ class Solver {
   void sync(const Block<T, S>& block) {
     for (std::size_t c = 0; c < block.size(); ++c) {
       f_[block.points[c]] = block.exact_f(c);
-      for (std::size_t l = 0; l < layers_.size(); ++l) layers_[l].copy_from(block.layers[l], c, block.points[c]);
+      for (std::size_t l = 0; l < layers_.size(); ++l) layers_[l].copy_state_from(block.layers[l], c, block.points[c]);
     }
   }
 

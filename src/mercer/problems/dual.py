@@ -223,7 +223,9 @@ class DualProblem:
         plus, value, a = self.sign[group] > 0, -self.sign[group] * gradient[group], a[group]
         below, above = a < self.upper[group], a > 0
         grows, shrinks = np.where(plus, below, above), np.where(plus, above, below)
-        return float(value[grows].max(initial=-np.inf)), float(value[shrinks].min(initial=np.inf))
+        largest = np.where(grows, value, -np.inf).max(initial=-np.inf)
+        smallest = np.where(shrinks, value, np.inf).min(initial=np.inf)
+        return float(largest), float(smallest)
 
     def offsets(self, a: np.ndarray, gradient: np.ndarray) -> Offsets:
         """The offset b of the decision function.
@@ -265,10 +267,17 @@ class DualProblem:
         """
         if self.scaled:
             return max(0.0, 0.5 * (offsets.minus - offsets.plus))
-        wanted = np.abs(self.linear).max() if self.total is None else np.ptp(self.sign * self.linear)
-        if wanted >= 1.0:
+        if self._wanted >= 1.0:
             return 1.0
-        return min(1.0, float(wanted + a.sum() * self.spread.variance))
+        return min(1.0, float(self._wanted + a.sum() * self.spread.variance))
+
+    @cached_property
+    def _wanted(self) -> float:
+        """How far the wanted decision values spread."""
+        if self.total is None:
+            return float(np.abs(self.linear).max())
+        values = self.sign * self.linear
+        return float(values.max() - values.min())
 
     @cached_property
     def spread(self) -> Spread:
