@@ -252,6 +252,42 @@ void add_dense_tile(const KernelSpec& spec, const double* coefficients, const T*
   accumulate<T>(coefficients, of, n, sum);
 }
 
+// sums[j] += weights * values, in double, for the vectors of doubles that the values take: the first goes to sums[j].
+template <std::size_t slots>
+inline void add_along(Vec<double>* sums, std::size_t j, const double* weights, Vec<double> values) {
+  sums[j % slots] += load(weights) * values;
+}
+template <std::size_t slots>
+inline void add_along(Vec<double>* sums, std::size_t j, const double* weights, Vec<float> values) {
+  sums[j % slots] += load(weights) * widen_low(values);
+  sums[(j + 1) % slots] += load(weights + lanes<double>) * widen_high(values);
+}
+
+// A panel of the measures of four rows, through g and used up both ways.
+template <class T, class Function>
+inline void add_both_ways(const double* coefficients, const T* const* rows, const double* weights, double* sum,
+                          double* row_sums, Function g) {
+  constexpr std::size_t slots = row_sum_width / lanes<double>;
+  Vec<T> weight[tile_rows];
+  Vec<double> along[tile_rows][slots];
+  for (std::size_t r = 0; r < tile_rows; ++r) {
+    weight[r] = broadcast(T(coefficients[r]));
+    for (std::size_t v = 0; v < slots; ++v) along[r][v] = load(row_sums + r * row_sum_width + v * lanes<double>);
+  }
+  for (std::size_t k = 0; k < panel_width<T>; k += lanes<T>) {
+    Vec<T> values[tile_rows];
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < tile_rows; ++r) {
+      values[r] = g(load(rows[r] + k));
+      add_along<slots>(along[r], k / lanes<double>, weights + k, values[r]);
+    }
+    add_four(weight, values[0], values[1], values[2], values[3], sum + k);
+  }
+  for (std::size_t r = 0; r < tile_rows; ++r) {
+    for (std::size_t v = 0; v < slots; ++v) store(row_sums + r * row_sum_width + v * lanes<double>, along[r][v]);
+  }
+}
+
 template <class T>
 void add_dense_tile_both_ways(const KernelSpec& spec, const double* coefficients, const T* const* rows,
                               const T* row_norms, const T* panel, const T* norms, std::size_t features,
@@ -260,12 +296,13 @@ void add_dense_tile_both_ways(const KernelSpec& spec, const double* coefficients
   T tile[tile_rows * width];
   const T* of[tile_rows];
   for (std::size_t r = 0; r < tile_rows; ++r) of[r] = tile + r * width;
-  dense_tile<T>(spec, rows, row_norms, panel, norms, features, tile);
-  accumulate<T>(coefficients, of, width, sum);
+  measure_of_tile<T>(spec, rows, panel, features, tile);
+  const auto add = [&](const auto& g) { add_both_ways<T>(coefficients, of, weights, sum, row_sums, g); };
+  if (with_transform<T>(spec, add)) return;
   for (std::size_t r = 0; r < tile_rows; ++r) {
-    for (std::size_t c = 0; c < width; ++c)
-      row_sums[r * row_sum_width + c % row_sum_width] += weights[c] * double(of[r][c]);
+    transform_row<T>(spec, row_norms ? row_norms[r] : T(0), norms, tile + r * width);
   }
+  add([](Vec<T> value) { return value; });
 }
 
 // Turn a square of vectors: log2(lanes) rounds of interleaving its halves.

@@ -737,11 +737,18 @@ class Solver {
       const double* const bound = upwards ? layers_[l].up.data() : layers_[l].low.data();
       const double* const f = f_.data();
       const double sign = upwards ? 1.0 : -1.0;
-      for (std::size_t i = 0, n = n_active_; i < n; ++i) {
-        const double urgency = sign * (bound[i] - f[i] - limit);
-        if (!(urgency >= enough) || chosen_[i]) continue;
-        candidates_.push_back({urgency, i});
-        if (candidates_.size() >= 2 * share) keep_the_best();
+      const auto urgency = [&](std::size_t i) { return sign * (bound[i] - f[i] - limit); };
+      // Few points count once some have been seen: most chunks are passed by at a glance.
+      constexpr std::size_t chunk = 32;
+      for (std::size_t begin = 0; begin < n_active_; begin += chunk) {
+        const std::size_t end = std::min(n_active_, begin + chunk);
+        int any = 0;
+        for (std::size_t i = begin; i < end; ++i) any |= urgency(i) >= enough;
+        for (std::size_t i = begin; any && i < end; ++i) {
+          if (!(urgency(i) >= enough) || chosen_[i]) continue;
+          candidates_.push_back({urgency(i), i});
+          if (candidates_.size() >= 4 * share) keep_the_best();
+        }
       }
     }
     keep_the_best();
