@@ -15,7 +15,9 @@ from joblib import Parallel, delayed
 from numpy.testing import assert_array_equal
 from registry import ESTIMATORS, training_set
 from sklearn.base import clone
+from sklearn.datasets import make_classification
 from sklearn.model_selection import GridSearchCV
+from threadpoolctl import threadpool_limits
 
 from mercer.kernels import RBF
 from mercer.svm import SVC, SVR, OneClassSVM
@@ -342,3 +344,16 @@ def test_more_than_two_gigabytes_are_used():
     below, above = (SVC(RBF(gamma=0.05), memory=memory).fit(X, y) for memory in (4000, 5000))
     assert_same(learnt(below), learnt(above))
     assert above.result_.kernel_evaluations < below.result_.kernel_evaluations
+
+
+def test_the_threads_of_blas_do_not_show():
+    """Not in the last bit, also where vectors are long enough for BLAS to share them out."""
+    X, y = make_classification(12_000, 5, n_informative=4, n_redundant=1, random_state=0)
+    machines = []
+    for n_threads in (1, 2):
+        with threadpool_limits(n_threads, user_api="blas"):
+            machines.append(SVC(tol=0.1).fit(X, y))
+    one, two = machines
+    assert one.kernel_.gamma == two.kernel_.gamma
+    assert (one.result_.objective, one.result_.gap, one.norm_) == (two.result_.objective, two.result_.gap, two.norm_)
+    assert_array_equal(one.dual_coef_, two.dual_coef_)

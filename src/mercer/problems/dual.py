@@ -8,6 +8,7 @@ import numpy as np
 
 from mercer.errors import InfeasibleError
 from mercer.gram import Gram
+from mercer.sums import inner
 
 __all__ = ["DualProblem", "Offsets"]
 
@@ -177,7 +178,7 @@ class DualProblem:
         sign, upper = self.sign[group], self.upper[group]
 
         def excess(shift: float) -> float:
-            return float(sign @ np.clip(a - shift * sign, 0.0, upper)) - target
+            return inner(sign, np.clip(a - shift * sign, 0.0, upper)) - target
 
         if abs(excess(0.0)) <= 1e-12 * max(abs(target), float(np.abs(a).sum())):
             return np.clip(a, 0.0, upper)
@@ -201,7 +202,7 @@ class DualProblem:
 
     def objective(self, a: np.ndarray, gradient: np.ndarray) -> float:
         """The value of the programme, which is to be small."""
-        return float(0.5 * a @ (gradient + self.linear))
+        return 0.5 * inner(a, gradient + self.linear)
 
     def violation(self, a: np.ndarray, gradient: np.ndarray) -> float:
         """How far a is from the optimality conditions; zero at the optimum. [CY eq 1.61]"""
@@ -321,9 +322,9 @@ class DualProblem:
 
     def squared_norm(self, a: np.ndarray, gradient: np.ndarray) -> float:
         """Squared norm of the weight vector, w'w = (s a)' K (s a)."""
-        return max(0.0, float(a @ (gradient - self.linear - self.ridge * a)))
+        return max(0.0, inner(a, gradient - self.linear - self.ridge * a))
 
     def imbalance(self, a: np.ndarray) -> float:
         """How far the equality is from being met."""
-        sums = [abs(float(self.sign[group] @ a[group]) - target) for group, target in self._groups()]
+        sums = [abs(inner(self.sign[group], a[group]) - target) for group, target in self._groups()]
         return max(sums, default=0.0)

@@ -13,6 +13,7 @@ from mercer.gram import Gram
 from mercer.parameters import Choice, Number
 from mercer.problems import DualProblem, nu_margin, soft_margin
 from mercer.solvers import SolverResult
+from mercer.sums import inner
 from mercer.svm.base import SupportVectorMachine, dense_row, one_or_all, sparse_rows
 from mercer.svm.schemes import OneVersusOne
 from mercer.threads import limit_threads
@@ -76,7 +77,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine, ABC):
             margins.append(edge / norm if norm > 0 else np.inf)
             slacks.append((problem.index, slack))
             errors = slack > self.tol * max(edge, np.finfo(float).tiny)
-            shares.append(float(weight[problem.index] @ errors / weight[problem.index].sum()))
+            shares.append(inner(weight[problem.index], errors) / float(weight[problem.index].sum()))
         self.norm_, self.margin_ = one_or_all(norms), one_or_all(margins)
         self.slack_ = dense_row(*slacks[0], len(codes)) if len(slacks) == 1 else sparse_rows(slacks, len(codes))
         self.margin_errors_ = one_or_all(shares)

@@ -11,6 +11,7 @@ from mercer.gram import Gram
 from mercer.parameters import Number
 from mercer.problems import DualProblem, enclosing_ball, one_class
 from mercer.solvers import SolverResult
+from mercer.sums import inner
 from mercer.svm.base import SupportVectorMachine, in_full
 from mercer.threads import limit_threads
 
@@ -90,7 +91,7 @@ class NoveltyDetector(OutlierMixin, SupportVectorMachine, ABC):
         values, intercept, decision = self._set_model(problem, result)
         self.slack_ = np.zeros(len(weight))
         self.slack_[index] = np.maximum(0.0, -decision)
-        self.margin_errors_ = float(weight @ (self.slack_ > self._resolution()) / weight.sum())
+        self.margin_errors_ = inner(weight, self.slack_ > self._resolution()) / float(weight.sum())
         self._keep_model(X, [(index, values)], [intercept], [result])
         self.n_support_ = np.array([len(self.support_)])
 

@@ -11,6 +11,7 @@ from mercer.gram import Gram
 from mercer.parameters import Choice, Number
 from mercer.problems import DualProblem, epsilon_tube, nu_tube
 from mercer.solvers import SolverResult, certify
+from mercer.sums import inner
 from mercer.svm.base import SupportVectorMachine, one_or_all
 from mercer.threads import limit_threads
 
@@ -70,7 +71,7 @@ class SupportVectorRegressor(MultiOutputMixin, RegressorMixin, SupportVectorMach
             offsets.append(b)
             norms.append(float(np.sqrt(problem.squared_norm(result.a, result.gradient))))
             slacks.append(slack)
-            shares.append(float(weight @ (slack > self.tol) / weight.sum()))
+            shares.append(inner(weight, slack > self.tol) / float(weight.sum()))
         self._single_output = y.ndim == 1
         self.norm_ = one_or_all(norms)
         self.slack_ = slacks[0] if self._single_output else np.array(slacks).T

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from mercer.kernels.vectors.base import measure
+from mercer.sums import inner
 
 # Pairwise distances are formed for at most this many different samples.
 MOST_SAMPLES = 2000
@@ -70,20 +71,20 @@ def _variance(X: Any, w: np.ndarray) -> float:
     entries = w.sum() * X.shape[1]
     if issparse(X):
         weight = np.repeat(w, np.diff(X.indptr))
-        mean = weight @ X.data / entries
-        return (weight @ (X.data - mean) ** 2 + (entries - weight.sum()) * mean**2) / entries
-    mean = w @ X.sum(axis=1) / entries
-    return w @ ((X - mean) ** 2).sum(axis=1) / entries
+        mean = inner(weight, X.data) / entries
+        return (inner(weight, (X.data - mean) ** 2) + (entries - weight.sum()) * mean**2) / entries
+    mean = inner(w, X.sum(axis=1)) / entries
+    return inner(w, ((X - mean) ** 2).sum(axis=1)) / entries
 
 
 def _scatter(X: Any, w: np.ndarray) -> float:
     """sum_i w_i |x_i - mean|^2."""
-    mean = w @ X / w.sum()
+    mean = (w @ X if issparse(X) else np.einsum("i,ij->j", w, X)) / w.sum()
     if issparse(X):
         weight = np.repeat(w, np.diff(X.indptr))
         stored = np.bincount(X.indices, weights=weight, minlength=X.shape[1])
-        return weight @ (X.data - mean[X.indices]) ** 2 + (w.sum() - stored) @ mean**2
-    return w @ ((X - mean) ** 2).sum(axis=1)
+        return inner(weight, (X.data - mean[X.indices]) ** 2) + inner(w.sum() - stored, mean**2)
+    return inner(w, ((X - mean) ** 2).sum(axis=1))
 
 
 def _different_rows(X: Any, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
