@@ -71,6 +71,6 @@ TASKS = [
         repeats=3,
     ),
     fit_task("svc-fit-digits", "fit, digits, 10 classes", MACHINE, data.digits, group=GROUP, repeats=15),
-    predict_task("svc-predict-20000", "predict 20000 rows, trained on n = 30000", 30_000, 20_000, 1, 3),
+    predict_task("svc-predict-20000", "predict 20000 rows, trained on n = 30000", 30_000, 20_000, 1, 9),
     predict_task("svc-predict-1", "predict one row, trained on n = 5000", 5000, 1, 500, 5),
 ]
