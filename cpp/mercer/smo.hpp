@@ -312,8 +312,8 @@ class Solver {
   }
 
   // The rounding of float32 rows is estimated with care, and f computed afresh at some points shows how much of the
-  // estimate is true. Whether that is small enough to go on.
-  bool rounding_is_small() {
+  // estimate is true.
+  void measure_rounding() {
     constexpr std::size_t probes = 128;
     constexpr double care = 3.0;  // other points may be worse
     std::vector<std::size_t> positions, points, changed;
@@ -328,8 +328,12 @@ class Solver {
     double worst = 0.0;
     for (std::size_t k = 0; k < probes; ++k) worst = std::max(worst, std::abs(exact[k] - f_[positions[k]]));
     const double estimate = drift<float>(squared_change_);
-    if (!(care * worst < estimate)) return false;
-    rounding_units_ *= std::max(care * worst / estimate, 0.01);
+    if (care * worst < estimate) rounding_units_ *= std::max(care * worst / estimate, 0.01);
+  }
+
+  // Whether the rounding, once measured, is small enough to go on.
+  bool rounding_is_small() {
+    measure_rounding();
     return drift<float>(squared_change_) <= 0.2 * violation();
   }
 
@@ -377,6 +381,7 @@ class Solver {
   // afresh. Some more points test the estimate.
   bool confirm() {
     constexpr std::size_t probes = 128;
+    if (drift<float>(squared_change_) > 0.25 * tol_) measure_rounding();
     const double error = drift<float>(squared_change_);
     if (error > 0.25 * tol_) return false;
     const std::vector<Extremes> groups = extremes();
