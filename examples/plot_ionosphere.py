@@ -45,8 +45,8 @@ else:
 # -------------------
 #
 # With :math:`K(x, x') = \exp(-\|x - x'\|^2 / 2\sigma^2)` and :math:`\sigma = 1` ([1]_, eq. 1.10) the classes are
-# separable. We ask for a relative duality gap of at most one part in a thousand million: the identities further down are
-# then to be seen to many digits.
+# separable. We ask for a relative duality gap of at most one part in a thousand million, so that the identities further
+# down can be seen to many digits.
 
 machine = SVC(kernel=RBF.from_sigma(1.0), C=np.inf, gap_tol=1e-9).fit(X_train, y_train)
 train_wrong = np.sum(machine.predict(X_train) != y_train)
