@@ -3,6 +3,7 @@
 import os
 import sys
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -11,6 +12,12 @@ os.environ["MPLBACKEND"] = "Agg"
 # The same examples on every run and every machine, however slow it is.
 settings.register_profile("mercer", derandomize=True, deadline=None)
 settings.load_profile("mercer")
+
+
+@pytest.fixture
+def rng():
+    """A generator of the test's own: what it draws does not depend on the tests before it."""
+    return np.random.default_rng(0)
 
 
 @pytest.fixture(autouse=True)

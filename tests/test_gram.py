@@ -9,8 +9,7 @@ from threadpoolctl import threadpool_limits
 from mercer.gram import FunctionGram, Gram, MatrixGram, VectorGram, make_gram, memory_budget
 from mercer.kernels import RBF, Function, Hamming, Indexed, Linear, Polynomial, Sigmoid
 
-rng = np.random.default_rng(0)
-X = rng.normal(size=(40, 3))
+X = np.random.default_rng(0).normal(size=(40, 3))
 
 
 @pytest.fixture(autouse=True)
@@ -86,7 +85,7 @@ def test_native_rows_where_the_kernel_has_them():
     assert type(make_gram(Hamming(), np.array([["a", "b"], ["c", "b"]]))) is VectorGram
 
 
-def test_the_whole_matrix_if_it_fits_half_the_budget():
+def test_the_whole_matrix_if_it_fits_half_the_budget(rng):
     samples = rng.normal(size=(256, 2))  # 8 * 256^2 bytes are half a megabyte
     assert type(make_gram(Function(gaussian), samples, 1.0)) is MatrixGram
     assert type(make_gram(Function(gaussian), samples, 0.999)) is FunctionGram
@@ -115,14 +114,14 @@ def test_not_square_is_refused(matrix):
 
 @pytest.mark.parametrize("n", [2, 40, 1000])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_asymmetric_is_refused(n, dtype):
+def test_asymmetric_is_refused(n, dtype, rng):
     K = rng.normal(size=(n, n)).astype(dtype)
     with pytest.raises(ValueError, match=r"must be symmetric; pass \(K \+ K.T\) / 2"):
         MatrixGram(K)
     assert MatrixGram((K + K.T) / 2).n == n
 
 
-def test_rounding_is_no_asymmetry():
+def test_rounding_is_no_asymmetry(rng):
     K = gaussian(X, X)
     noise = 1 + 1e-14 * rng.normal(size=K.shape)
     assert MatrixGram(K * noise).n == 40

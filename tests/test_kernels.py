@@ -39,9 +39,7 @@ from mercer.kernels.samples import row_blocks
 from mercer.kernels.vectors import bandwidth
 from mercer.threads import effective_n_threads, limit_threads
 
-rng = np.random.default_rng(0)
-X = rng.normal(size=(12, 3))
-Y = rng.normal(size=(7, 3))
+X, Y = np.split(np.random.default_rng(0).normal(size=(19, 3)), [12])
 
 # --- parameters -------------------------------------------------------------------------------------------
 
@@ -342,7 +340,7 @@ def test_many_features_and_large_sparse_rows():
         Linear()(csr_array((1, 2**31)))
 
 
-def test_blocks_cover_all_rows(monkeypatch):
+def test_blocks_cover_all_rows(monkeypatch, rng):
     monkeypatch.setattr("mercer.kernels.samples.BLOCK_ENTRIES", 20)
     assert list(row_blocks(7, 8)) == [slice(0, 2), slice(2, 4), slice(4, 6), slice(6, 7)]
     assert list(row_blocks(2, 100)) == [slice(0, 1), slice(1, 2)]
@@ -428,7 +426,7 @@ def test_weights_are_checked():
 
 
 @pytest.mark.parametrize("word", ["mean", "median", "scale"])
-def test_width_does_not_feel_the_order_or_a_shift(word):
+def test_width_does_not_feel_the_order_or_a_shift(word, rng):
     data = rng.normal(size=(50, 4))
     gamma = RBF(gamma=word).resolve(data).gamma
     assert RBF(gamma=word).resolve(data[::-1]).gamma == pytest.approx(gamma, rel=1e-12)
@@ -445,7 +443,7 @@ def test_duplicates_add_no_pairs_of_distance_zero(word):
     assert RBF(gamma=word).resolve(signed_zero).gamma == pytest.approx(0.25, rel=1e-12)
 
 
-def test_median_of_many_samples(monkeypatch):
+def test_median_of_many_samples(monkeypatch, rng):
     data = rng.normal(size=(400, 3))
     exact = RBF(gamma="median").resolve(data).gamma
     monkeypatch.setattr(bandwidth, "MOST_SAMPLES", 100)
