@@ -23,11 +23,11 @@ class OneVersusOne:
 
     def problems(self, codes: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         """Per machine the samples that take part and their signs, from class numbers (-1: takes no part)."""
-        members = [codes == c for c in range(self.n_classes)]
+        members = [np.flatnonzero(codes == c) for c in range(self.n_classes)]
         tasks = []
         for i, j in self.pairs:
-            index = np.flatnonzero(members[i] | members[j])
-            tasks.append((index, np.where(members[j][index], 1.0, -1.0)))
+            index = np.sort(np.concatenate([members[i], members[j]]))
+            tasks.append((index, np.where(codes[index] == j, 1.0, -1.0)))
         return tasks
 
     def scores(self, decision: np.ndarray) -> np.ndarray:
