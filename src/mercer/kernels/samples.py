@@ -68,9 +68,7 @@ def as_vectors(X: Any, owner: str, name: str = "X") -> Any:
 
 def _is_ready(X: Any) -> bool:
     """Whether X is a plain array that needs no conversion, as seen at little cost: small kernels are called often."""
-    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in (np.float64, np.float32):
-        return False
-    if not (X.flags.c_contiguous and X.dtype.isnative):
+    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in (np.float64, np.float32) or not X.flags.c_contiguous:
         return False
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(X.sum()))

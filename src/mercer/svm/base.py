@@ -304,8 +304,8 @@ def sparse_rows(rows: Sequence[tuple[np.ndarray, np.ndarray]], n_columns: int) -
     columns = np.concatenate([index for index, _ in rows])
     values = np.concatenate([values for _, values in rows])
     kept = values != 0
-    ends = np.cumsum([len(index) for index, _ in rows])
-    starts = np.concatenate([[0], np.cumsum(kept)[ends - 1]])
+    before = np.concatenate([[0], np.cumsum(kept)])  # how many are kept before each entry
+    starts = before[np.cumsum([0] + [len(index) for index, _ in rows])]
     return csr_array((values[kept], columns[kept], starts), shape=(len(rows), n_columns))
 
 

@@ -12,7 +12,7 @@ from mercer.parameters import Number
 from mercer.problems import DualProblem, enclosing_ball, one_class
 from mercer.solvers import SolverResult
 from mercer.sums import inner
-from mercer.svm.base import SupportVectorMachine, in_full
+from mercer.svm.base import SupportVectorMachine, dense_row, in_full
 from mercer.threads import limit_threads
 
 __all__ = ["SVDD", "OneClassSVM"]
@@ -89,8 +89,7 @@ class NoveltyDetector(OutlierMixin, SupportVectorMachine, ABC):
             problem = self._problem(gram, weight[index], index)
             (result,) = self._fit_problems([problem])
         values, intercept, decision = self._set_model(problem, result)
-        self.slack_ = np.zeros(len(weight))
-        self.slack_[index] = np.maximum(0.0, -decision)
+        self.slack_ = dense_row(index, np.maximum(0.0, -decision), len(weight))
         self.margin_errors_ = inner(weight, self.slack_ > self._resolution()) / float(weight.sum())
         self._keep_model(X, [(index, values)], [intercept], [result])
         self.n_support_ = np.array([len(self.support_)])

@@ -12,7 +12,7 @@ from mercer.parameters import Choice, Number
 from mercer.problems import DualProblem, epsilon_tube, nu_tube
 from mercer.solvers import SolverResult, certify
 from mercer.sums import inner
-from mercer.svm.base import SupportVectorMachine, one_or_all
+from mercer.svm.base import SupportVectorMachine, dense_row, one_or_all
 from mercer.threads import limit_threads
 
 __all__ = ["SVR", "NuSVR"]
@@ -65,8 +65,7 @@ class SupportVectorRegressor(MultiOutputMixin, RegressorMixin, SupportVectorMach
             n = len(index)
             b, width = self._tube(result)
             f = (result.gradient - problem.linear - problem.ridge * result.a)[:n] + b
-            slack = np.zeros(len(weight))
-            slack[index] = np.maximum(0.0, np.abs(targets[index, k] - f) - width)
+            slack = dense_row(index, np.maximum(0.0, np.abs(targets[index, k] - f) - width), len(weight))
             coefficients.append((index, result.a[:n] - result.a[n:]))
             offsets.append(b)
             norms.append(float(np.sqrt(problem.squared_norm(result.a, result.gradient))))
