@@ -161,6 +161,16 @@ std::unique_ptr<Rows<T>> make_rows(const GramIn& gram, const ProblemIn& problem,
       [maker](const std::size_t* which, std::size_t n, T* const* out) { maker->rows(which, n, out); }, team, maker);
 }
 
+// All kernel values of a small problem.
+std::unique_ptr<Rows<double>> whole_matrix(const GramIn& gram, const ProblemIn& problem, const Level& level,
+                                           Team& team) {
+  const std::size_t m = problem.points.size();
+  VectorRows<double> rows(gram.spec.view, level, gram.samples.view, problem.points, true, team);
+  std::vector<double> matrix(m * m);
+  rows.square(all_positions(m).data(), m, matrix.data());
+  return std::make_unique<MatrixRows<double, double>>(level, std::move(matrix), m, rows.evaluations(), team);
+}
+
 // Problems over the same vectors share a float32 matrix, where they would compute it more than twice and it has room.
 std::vector<float> shared_matrix(const GramIn& gram, const std::vector<ProblemIn>& problems, const Level& level,
                                  std::size_t bytes, Team& team) {
@@ -275,32 +285,22 @@ nb::list solve_many(const nb::tuple& gram_source, const nb::list& problem_source
       std::function<void()> poll = poll_cancelled;
       if (worker == 0) poll = SignalPoll();
       Team inner(inner_threads, poll);
-      std::unique_ptr<Rows<float>> single;
-      std::unique_ptr<Rows<double>> full;
-      const std::size_t m = problems[k].points.size();
-      std::vector<double> whole;
-      if (gram.kind == GramIn::Kind::vectors && m <= options.exact) {
-        VectorRows<double> rows(gram.spec.view, level, gram.samples.view, problems[k].points, true, inner);
-        whole.resize(m * m);
-        rows.square(all_positions(m).data(), m, whole.data());
-        full = std::make_unique<MatrixRows<double, double>>(level, whole.data(), m, all_positions(m), inner);
-        results[k].evaluations = rows.evaluations();
-      } else {
-        full = make_rows<double>(gram, problems[k], level, bytes, options.block, inner);
-        if (shared.empty()) {
-          single = make_rows<float>(gram, problems[k], level, bytes, options.block, inner);
-        } else {
-          single = std::make_unique<MatrixRows<float, float>>(level, shared.data(), gram.n, problems[k].points, inner);
-        }
-      }
       Watch watch(max_seconds, poll, callback.is_none() ? std::function<bool(const Progress&)>() : report);
       const DualView view = problems[k].view();
       SmoOptions own = options;
       own.scaled = problems[k].scaled;
       try {
-        const std::size_t evaluations = results[k].evaluations;
+        std::unique_ptr<Rows<float>> single;  // small problems are solved in double
+        const bool small = problems[k].points.size() <= options.exact;
+        if (!small && shared.empty()) {
+          single = make_rows<float>(gram, problems[k], level, bytes, options.block, inner);
+        } else if (!small) {
+          single = std::make_unique<MatrixRows<float, float>>(level, shared.data(), gram.n, problems[k].points, inner);
+        }
+        const auto full = small && gram.kind == GramIn::Kind::vectors
+                              ? whole_matrix(gram, problems[k], level, inner)
+                              : make_rows<double>(gram, problems[k], level, bytes, options.block, inner);
         results[k] = smo::Solver(view, own, level, single.get(), *full, watch).solve();
-        results[k].evaluations += evaluations;
       } catch (const Cancelled&) {
         return;
       } catch (...) {

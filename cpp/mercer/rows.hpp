@@ -387,6 +387,13 @@ class CachedRows final : public Rows<T> {
 template <class T, class S>
 class MatrixRows final : public Rows<T> {
  public:
+  // A matrix of its own, which took so many evaluations.
+  MatrixRows(const Level& level, std::vector<S> matrix, std::size_t n, std::size_t evaluations, Team& team)
+      : MatrixRows(level, matrix.data(), n, all_positions(n), team) {
+    own_ = std::move(matrix);  // the values stay where they are
+    this->evaluations_ = evaluations;
+  }
+
   MatrixRows(const Level& level, const S* matrix, std::size_t n_columns, std::vector<std::size_t> points, Team& team)
       : Rows<T>(points.size()),
         loops_(level.loops<T>()),
@@ -440,6 +447,7 @@ class MatrixRows final : public Rows<T> {
   }
 
   const Loops<T>& loops_;
+  std::vector<S> own_;
   const S* matrix_;
   std::size_t n_columns_;
   std::vector<std::size_t> points_, columns_;

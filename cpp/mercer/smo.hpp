@@ -779,7 +779,7 @@ class Solver {
     }
     ids_.resize(n);
     for (std::size_t c = 0; c < n; ++c) ids_[c] = order_[block.points[c]];
-    block.matrix = ids_ == all_positions(rows.n_points()) ? rows.whole() : nullptr;
+    block.matrix = n == rows.n_points() && ids_ == all_positions(n) ? rows.whole() : nullptr;
     if (block.matrix == nullptr) {
       block.own.resize(n * n);
       rows.square(ids_.data(), n, block.own.data());
