@@ -14,7 +14,7 @@ from importlib import import_module as _import_module
 
 __version__ = "0.1.0"
 
-_ROOMS = ("datasets", "errors", "gram", "kernels", "plots", "problems", "solvers", "svm", "threads")
+_ROOMS = ("datasets", "errors", "gram", "kernels", "multiclass", "plots", "problems", "solvers", "svm", "threads")
 _ROOM_OF = {
     "NuSVC": "svm",
     "NuSVR": "svm",

@@ -17,13 +17,14 @@ def soft_margin(
     squared: bool = False,
     bias: bool = True,
     index: np.ndarray | None = None,
+    target: np.ndarray | None = None,
 ) -> DualProblem:
     """Maximal margin with errors at a price, hard where the price is infinite. [CY eqs 1.12-1.31; B eq 7.32]
 
     .. math::
 
         \\min_{w, b, \\xi} \\tfrac12 \\|w\\|^2 + \\sum_i C_i \\xi_i^q \\quad
-        \\text{s.t.}\\quad s_i (w \\cdot \\phi(x_i) + b) \\ge 1 - \\xi_i, \\; \\xi_i \\ge 0
+        \\text{s.t.}\\quad s_i (w \\cdot \\phi(x_i) + b) \\ge t_i - \\xi_i, \\; \\xi_i \\ge 0
 
     with q = 1, or q = 2 if `squared`. In the dual the price is the upper bound C_i of the multiplier, or a
     ridge 1 / (2 C_i). Different C_i make the margin asymmetric.
@@ -40,6 +41,8 @@ def soft_margin(
         False leaves out b.
     index : int array of shape (n,), default=None
         The samples of the Gram matrix that take part; None: all of them.
+    target : array of shape (n,), default=None
+        t_i > 0, the wanted margins; None: 1 for all.
 
     Returns
     -------
@@ -53,7 +56,7 @@ def soft_margin(
         gram=gram,
         index=index,
         sign=sign,
-        linear=np.full(n, -1.0),
+        linear=np.full(n, -1.0) if target is None else -target,
         upper=np.full(n, np.inf) if free else cost,
         ridge=1.0 / (2.0 * cost) if squared and not hard else np.zeros(n),
         total=0.0 if bias else None,

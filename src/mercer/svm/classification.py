@@ -10,23 +10,25 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.gram import Gram
+from mercer.multiclass import Plan, Task, as_scheme
 from mercer.parameters import Choice, Number
 from mercer.problems import DualProblem, nu_margin, soft_margin
 from mercer.solvers import SolverResult
 from mercer.sums import inner
 from mercer.svm.base import SupportVectorMachine, dense_row, one_or_all, sparse_rows
-from mercer.svm.schemes import OneVersusOne
 from mercer.threads import limit_threads
 
 __all__ = ["SVC", "NuSVC"]
 
 
 class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine, ABC):
-    """What SVC and NuSVC share: classes, one-versus-one, margins."""
+    """What SVC and NuSVC share: classes, the scheme for several of them, margins."""
+
+    _plan: Plan
 
     @abstractmethod
-    def _problem(self, gram: Gram, index: np.ndarray, sign: np.ndarray, weight: np.ndarray) -> DualProblem:
-        """The problem of one pair of classes; weight is that of the samples in index."""
+    def _problem(self, gram: Gram, task: Task, weight: np.ndarray) -> DualProblem:
+        """The problem of one machine for two; weight is that of the samples of the task."""
 
     @abstractmethod
     def _model(self, problem: DualProblem, result: SolverResult) -> tuple[np.ndarray, float, float]:
@@ -59,11 +61,11 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine, ABC):
         codes = self._encode(y, weight)
         with limit_threads(self.n_threads):
             gram = self._make_gram(X, weight)
-            scheme = OneVersusOne(len(self.classes_))
-            cost = weight * self._class_weights(codes, weight)
-            problems = [self._problem(gram, index, sign, cost[index]) for index, sign in scheme.problems(codes)]
+            plan = as_scheme("ovo").plan(len(self.classes_))
+            weights = weight * self._class_weights(codes, weight)
+            problems = [self._problem(gram, task, weights[task.index]) for task in plan.tasks(codes, weights)]
             results = self._fit_problems(problems)
-        self._scheme = scheme
+        self._plan = plan
         coefficients, offsets, norms, margins, slacks, shares = [], [], [], [], [], []
         for k, (problem, result) in enumerate(zip(problems, results, strict=True)):
             values, offset, edge = self._model(problem, result)
@@ -143,7 +145,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine, ABC):
             their decision values; `predict` takes the largest.
         """
         decision = self._raw_decision(X)
-        return decision[:, 0] if len(self.classes_) == 2 else self._scheme.scores(decision)
+        return decision[:, 0] if len(self.classes_) == 2 else self._plan.scores(decision)
 
     def predict(self, X):
         """Classes.
@@ -336,9 +338,11 @@ class SVC(SupportVectorClassifier):
         self.solver = solver
         self.callback = callback
 
-    def _problem(self, gram, index, sign, weight):
-        squared = self.loss == "squared_hinge"
-        return soft_margin(gram, sign, self.C * weight, squared=squared, bias=self.fit_intercept, index=index)
+    def _problem(self, gram, task, weight):
+        squared, cost = self.loss == "squared_hinge", self.C * task.cost * weight
+        return soft_margin(
+            gram, task.sign, cost, squared=squared, bias=self.fit_intercept, index=task.index, target=task.target
+        )
 
     def _model(self, problem, result):
         return problem.sign * result.a, result.offsets.plus, 1.0
@@ -471,8 +475,8 @@ class NuSVC(SupportVectorClassifier):
         self.solver = solver
         self.callback = callback
 
-    def _problem(self, gram, index, sign, weight):
-        return nu_margin(gram, sign, self.nu, weight, index=index)
+    def _problem(self, gram, task, weight):
+        return nu_margin(gram, task.sign, self.nu, task.cost * weight, index=task.index)
 
     def _rho(self, result: SolverResult) -> float:
         """Free variables see b - rho on the positive side and b + rho on the negative one. [CY eq 1.50]"""
