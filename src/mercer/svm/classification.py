@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.gram import Gram
@@ -16,12 +15,13 @@ from mercer.problems import DualProblem, nu_margin, soft_margin
 from mercer.solvers import SolverResult
 from mercer.sums import inner
 from mercer.svm.base import SupportVectorMachine, dense_row, one_or_all, sparse_rows
+from mercer.svm.labels import ClassWeight, Labelled
 from mercer.threads import limit_threads
 
 __all__ = ["SVC", "NuSVC"]
 
 
-class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine, ABC):
+class SupportVectorClassifier(ClassifierMixin, Labelled, SupportVectorMachine, ABC):
     """What SVC and NuSVC share: classes, the scheme for several of them, margins."""
 
     _plan: Plan
@@ -86,38 +86,6 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine, ABC):
         self._keep_model(X, coefficients, offsets, results)
         self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_))
 
-    def _encode(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """Class numbers, -1 for samples of no weight; finds the classes."""
-        if y.dtype.kind not in "biuSU":  # numbers that may not be classes, or objects
-            check_classification_targets(y)
-        used = weight > 0
-        self.classes_, seen = np.unique(y[used], return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs at least 2 classes among the samples of positive weight, got "
-                f"{len(self.classes_)} class: {self.classes_[0]!r}."
-            )
-        codes = np.full(len(y), -1)
-        codes[used] = seen
-        return codes
-
-    def _class_weights(self, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """The weight of each sample's class."""
-        n_classes = len(self.classes_)
-        per_class = np.ones(n_classes)
-        if isinstance(self.class_weight, str):  # "balanced"
-            totals = np.bincount(codes[codes >= 0], weights=weight[codes >= 0], minlength=n_classes)
-            per_class = totals.sum() / (n_classes * totals)
-        elif self.class_weight is not None:
-            known = {c: k for k, c in enumerate(self.classes_.tolist())}
-            for label, value in self.class_weight.items():
-                if label not in known:
-                    raise ValueError(f"class_weight names the class {label!r}, which y does not have.")
-                if problem := Number(0, above=True).problem(value):
-                    raise ValueError(f"class_weight of class {label!r} {problem}")
-                per_class[known[label]] = value
-        return per_class[codes]
-
     def _training_decision(self, problem: DualProblem, result: SolverResult, offset: float) -> np.ndarray:
         """Decision values of the problem's own samples, from its gradient: f = s (G - p - ridge a) + b, scaled."""
         f = problem.sign * (result.gradient - problem.linear - problem.ridge * result.a)
@@ -179,17 +147,6 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine, ABC):
         with np.errstate(divide="ignore", invalid="ignore"):
             distance = self._raw_decision(X) / self.norm_
         return distance[:, 0] if len(self.classes_) == 2 else distance
-
-
-class ClassWeight:
-    """None, "balanced" or a mapping from classes to numbers; the numbers are checked when the classes are known."""
-
-    @staticmethod
-    def problem(value: Any) -> str | None:
-        """What is wrong with the value, None when nothing is."""
-        if value is None or (isinstance(value, str) and value == "balanced") or isinstance(value, dict):
-            return None
-        return f"must be None, 'balanced' or a dict from classes to weights, got {value!r}."
 
 
 class SVC(SupportVectorClassifier):
