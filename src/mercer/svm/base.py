@@ -108,15 +108,18 @@ class Machine(BaseEstimator):
 
     def _fit_problems(self, problems: Sequence[DualProblem]) -> list[SolverResult]:
         """Solve, from the last solution if the machine is warm and the problem of the same size."""
-        starts: list[np.ndarray | None] = [None] * len(problems)
-        if self.warm_start and hasattr(self, "result_"):
-            before = self.result_.parts or (self.result_,)
-            if [len(r.a) for r in before] == [len(p.index) for p in problems]:
-                starts = [r.a for r in before]
         solver = self._solver()
         for problem in problems:
             solver.check(problem)
-        return solver.solve_many(problems, starts, self.callback)
+        return solver.solve_many(problems, self._starts(problems), self.callback)
+
+    def _starts(self, problems: Sequence[DualProblem]) -> Sequence[np.ndarray | None]:
+        """Points to start from: the last solution, if the machine is warm and the problems are of the same size."""
+        if self.warm_start and hasattr(self, "result_"):
+            before = self.result_.parts or (self.result_,)
+            if [len(r.a) for r in before] == [len(p.index) for p in problems]:
+                return [r.a for r in before]
+        return [None] * len(problems)
 
 
 class SupportVectorMachine(Machine):
