@@ -210,15 +210,23 @@ class SupportVectorMachine(BaseEstimator):
     def _raw_decision(self, X: Any) -> np.ndarray:
         """Decision values of all problems, shape (n, n_problems)."""
         check_is_fitted(self)
-        X = self._check_new(X)
-        coefficients = self.dual_coef_.T.toarray() if issparse(self.dual_coef_) else self.dual_coef_.T
-        if self._precomputed:
-            return X @ coefficients + self.intercept_
-        if not len(self.support_):
-            return np.zeros((n_samples(X), 1)) + self.intercept_
         with limit_threads(self.n_threads):
-            X, Y = self._prepared(X)
-            return self.kernel_._dot(X, Y, np.ascontiguousarray(coefficients)) + self.intercept_
+            return self._decision_of(*self._compared(self._check_new(X)))
+
+    def _compared(self, X: Any) -> tuple[Any, Any]:
+        """Checked new samples and the support vectors, as the kernel takes them; None where there are kernel values."""
+        return (X, None) if self._precomputed or not len(self.support_) else self._prepared(X)
+
+    def _decision_of(self, X: Any, Y: Any) -> np.ndarray:
+        """Decision values of all problems for what `_compared` gives."""
+        rows = self.dual_coef_
+        if self._precomputed:
+            return (X @ rows.T if not issparse(rows) else np.asarray((rows @ X.T).T)) + self.intercept_
+        if Y is None:
+            return np.zeros((n_samples(X), 1)) + self.intercept_
+        if issparse(rows):
+            return self.kernel_._dot_rows(X, Y, rows) + self.intercept_
+        return self.kernel_._dot(X, Y, np.ascontiguousarray(rows.T)) + self.intercept_
 
     def _signs(self, X: Any) -> np.ndarray:
         """Numbers of the sign of the one decision function there is, for predictions."""
