@@ -137,21 +137,33 @@ class Plan:
         """The code with a row for every class, shape (n_classes, n_machines)."""
         return csr_array(self.code.T)
 
-    def tasks(self, codes: np.ndarray, weight: np.ndarray) -> list[Task]:
-        """The tasks, from the class numbers of the samples (-1: takes no part) and their weights."""
-        members = [np.flatnonzero(codes == c) for c in range(self.n_classes)]
+    def tasks(self, codes: np.ndarray, weight: np.ndarray, machines: range | None = None) -> list[Task]:
+        """The tasks of all machines, or of some.
+
+        Parameters
+        ----------
+        codes : int array of shape (n,)
+            Class numbers of the samples; -1: takes no part.
+        weight : array of shape (n,)
+        machines : range, default=None
+
+        Returns
+        -------
+        list of Task
+        """
         everyone = np.flatnonzero(codes >= 0)
+        by_class = everyone[np.argsort(codes[everyone], kind="stable")]
+        members = np.split(by_class, np.searchsorted(codes[by_class], np.arange(1, self.n_classes)))
         side, tasks = np.zeros(self.n_classes), []
-        for k in range(self.n_machines):
+        for k in range(self.n_machines) if machines is None else machines:
             seen = slice(self.code.indptr[k], self.code.indptr[k + 1])
             classes = self.code.indices[seen]
             side[classes] = self.code.data[seen]
             all_seen = len(classes) == self.n_classes
             index = everyone if all_seen else np.sort(np.concatenate([members[c] for c in classes]))
             sign = side[codes[index]]
-            tasks.append(
-                Task(index, sign, self.scheme.cost(sign, weight[index], self), self.scheme.target(sign, self))
-            )
+            cost, target = self.scheme.cost(sign, weight[index], self), self.scheme.target(sign, self)
+            tasks.append(Task(index, sign, cost, target))
         return tasks
 
     def scores(self, decision: np.ndarray) -> np.ndarray:

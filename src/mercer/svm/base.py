@@ -168,11 +168,11 @@ class SupportVectorMachine(BaseEstimator):
 
     # --- problems to the solver ---------------------------------------------------------------------------
 
-    def _fit_problems(self, problems: Sequence[DualProblem]) -> list[SolverResult]:
-        """Solve, from the last solution if the machine is warm and the problem of the same size."""
+    def _fit_problems(self, problems: Sequence[DualProblem], first: int = 0) -> list[SolverResult]:
+        """Solve, from the last solutions, the `first` on, if the machine is warm and the problems of the same size."""
         starts: list[np.ndarray | None] = [None] * len(problems)
         if self.warm_start and hasattr(self, "result_"):
-            before = self.result_.parts or (self.result_,)
+            before = (self.result_.parts or (self.result_,))[first : first + len(problems)]
             if [len(r.a) for r in before] == [len(p.index) for p in problems]:
                 starts = [r.a for r in before]
         solver = self._solver()

@@ -22,6 +22,9 @@ from mercer.threads import limit_threads
 
 __all__ = ["SVC", "NuSVC"]
 
+# Problems that are written down at once: a thousand classes have half a million of them.
+AT_ONCE = 10_000
+
 
 @dataclass(frozen=True, eq=False)
 class Function:
@@ -118,13 +121,16 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine, ABC):
         """The decision functions of a scheme, in the order of its code, and the certificates of what was solved."""
         own = plan.scheme if isinstance(plan.scheme, OwnMachines) else None
         build, read = (own.problem, own.model) if own else (self._problem, self._model)
-        problems = [build(gram, task, weight[task.index]) for task in plan.tasks(codes, weight)]
-        functions, results = [], self._fit_problems(problems)
-        for k, (problem, result) in enumerate(zip(problems, results, strict=True)):
-            model = read(problem, result)
-            function, decision = self._function(problem, result, model, wanted=0.0 if own else model.edge)
-            functions.append(function)
-            results[k] = replace(result, margin=float(np.min(problem.sign * decision)))
+        functions: list[Function] = []
+        results: list[SolverResult] = []
+        for first in range(0, plan.n_machines, AT_ONCE):
+            machines = range(first, min(first + AT_ONCE, plan.n_machines))
+            problems = [build(gram, task, weight[task.index]) for task in plan.tasks(codes, weight, machines)]
+            for problem, result in zip(problems, self._fit_problems(problems, first), strict=True):
+                model = read(problem, result)
+                function, decision = self._function(problem, result, model, wanted=0.0 if own else model.edge)
+                functions.append(function)
+                results.append(replace(result, margin=float(np.min(problem.sign * decision))))
         return functions, results
 
     def _function(

@@ -50,9 +50,11 @@ class VectorKernel(Kernel):
         return product(self.native(), X, Y, V)
 
     def _dot_rows(self, X, Y, rows):
-        arguments = self.native().arguments()
+        spec = self.native()
+        if spec is None:
+            return super()._dot_rows(X, Y, rows)
         x, y = native_samples(X), native_samples(Y)
-        return _native.kernel_dot_rows(*arguments, x, y, native_rows(rows), effective_n_threads(), "").T
+        return _native.kernel_dot_rows(*spec.arguments(), x, y, native_rows(rows), effective_n_threads(), "").T
 
     def _decide(self, X, Y, v, offset):
         arguments = self.native().arguments()
