@@ -69,6 +69,12 @@ struct Algebra {
   void (*subtract)(double scale, const double* x, std::size_t n, double* y);
   // L x = b for `solve_group` right-hand sides side by side, in place; row i of L ends with its diagonal
   void (*forward_solve)(const double* const* rows, std::size_t n, double* x);
+  // sum[c] += sum_e coefficients[e] block[rows[e] * stride + c] for c < n, in the order of e
+  void (*combine)(const double* coefficients, const std::int32_t* rows, std::size_t entries, const double* block,
+                  std::size_t stride, std::size_t n, double* sum);
+  // sum_e coefficients[e] values[places[e] * stride] in the order of e, with the arithmetic of combine
+  double (*sparse_dot)(const double* coefficients, const std::int32_t* places, std::size_t entries,
+                       const double* values, std::size_t stride);
 };
 
 // Rows of samples times vectors, in double whatever the samples are stored in.

@@ -246,9 +246,7 @@ class _Run:
             ridge=problem.ridge[k],
             total=total,
         )
-        solver = SMO(
-            tol=0.25 * self.tol, max_seconds=max(1e-3, self._left()) if self.solver.max_seconds else None
-        )
+        solver = SMO(tol=0.25 * self.tol, max_seconds=max(1e-3, self._left()) if self.solver.max_seconds else None)
         found = solver.solve(part, a[k])
         self.a = others
         self.a[k] = found.a

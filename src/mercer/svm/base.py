@@ -106,17 +106,17 @@ class Machine(BaseEstimator):
             raise ValueError("sample_weight must have at least one positive entry, all are zero.")
         return weight
 
-    def _fit_problems(self, problems: Sequence[DualProblem]) -> list[SolverResult]:
-        """Solve, from the last solution if the machine is warm and the problem of the same size."""
+    def _fit_problems(self, problems: Sequence[DualProblem], first: int = 0) -> list[SolverResult]:
+        """Solve, from the last solutions if the machine is warm; these are the problems from the `first` on."""
         solver = self._solver()
         for problem in problems:
             solver.check(problem)
-        return solver.solve_many(problems, self._starts(problems), self.callback)
+        return solver.solve_many(problems, self._starts(problems, first), self.callback)
 
-    def _starts(self, problems: Sequence[DualProblem]) -> Sequence[np.ndarray | None]:
-        """Points to start from: the last solution, if the machine is warm and the problems are of the same size."""
+    def _starts(self, problems: Sequence[DualProblem], first: int) -> Sequence[np.ndarray | None]:
+        """Points to start from: the last solutions, if the machine is warm and the problems are of the same size."""
         if self.warm_start and hasattr(self, "result_"):
-            before = self.result_.parts or (self.result_,)
+            before = (self.result_.parts or (self.result_,))[first : first + len(problems)]
             if [len(r.a) for r in before] == [len(p.index) for p in problems]:
                 return [r.a for r in before]
         return [None] * len(problems)
@@ -227,15 +227,23 @@ class SupportVectorMachine(Machine):
     def _raw_decision(self, X: Any) -> np.ndarray:
         """Decision values of all problems, shape (n, n_problems)."""
         check_is_fitted(self)
-        X = self._check_new(X)
-        coefficients = self.dual_coef_.T.toarray() if issparse(self.dual_coef_) else self.dual_coef_.T
-        if self._precomputed:
-            return X @ coefficients + self.intercept_
-        if not len(self.support_):
-            return np.zeros((n_samples(X), 1)) + self.intercept_
         with limit_threads(self.n_threads):
-            X, Y = self._prepared(X)
-            return self.kernel_._dot(X, Y, np.ascontiguousarray(coefficients)) + self.intercept_
+            return self._decision_of(*self._compared(self._check_new(X)))
+
+    def _compared(self, X: Any) -> tuple[Any, Any]:
+        """Checked new samples and the support vectors, as the kernel takes them; None where there are kernel values."""
+        return (X, None) if self._precomputed or not len(self.support_) else self._prepared(X)
+
+    def _decision_of(self, X: Any, Y: Any) -> np.ndarray:
+        """Decision values of all problems for what `_compared` gives."""
+        rows = self.dual_coef_
+        if self._precomputed:
+            return (X @ rows.T if not issparse(rows) else np.asarray((rows @ X.T).T)) + self.intercept_
+        if Y is None:
+            return np.zeros((n_samples(X), 1)) + self.intercept_
+        if issparse(rows):
+            return self.kernel_._dot_rows(X, Y, rows) + self.intercept_
+        return self.kernel_._dot(X, Y, np.ascontiguousarray(rows.T)) + self.intercept_
 
     def _signs(self, X: Any) -> np.ndarray:
         """Numbers of the sign of the one decision function there is, for predictions."""

@@ -90,8 +90,8 @@ class LinearMachine(Machine):
                 return LinearGram(X).products(self.coef_[0])[:, np.newaxis] + self.intercept_
             return (X @ self.coef_.T if issparse(X) else Linear()(X, self.coef_)) + self.intercept_
 
-    def _starts(self, problems):
-        starts = super()._starts(problems)
+    def _starts(self, problems, first):
+        starts = super()._starts(problems, first)
         factor = getattr(self, "C", 1.0) / getattr(self, "_fitted_C", 1.0)  # multipliers grow with the price of errors
         return [None if start is None else factor * start for start in starts]
 
