@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from registry import ESTIMATORS
+from registry import ESTIMATORS, LINEAR_ESTIMATORS
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer.svm import SVC, SVR, NuSVC
 
 # A hard margin refuses what is not separable, which is not for these checks to know.
-CHECKED = [make() for make in ESTIMATORS.values()]
+CHECKED = [make() for make in (ESTIMATORS | LINEAR_ESTIMATORS).values()]
 CHECKED = [machine for machine in CHECKED if getattr(machine, "C", 1.0) < np.inf]
 CHECKED += [SVC(kernel="precomputed"), SVR(kernel="precomputed")]
 

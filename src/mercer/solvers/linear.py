@@ -22,8 +22,8 @@ FEW_SAMPLES = 1000
 class LinearSolver(BaseEstimator):
     """Picks the algorithm for a problem over a `LinearGram`.
 
-    `ProximalNewton` up to 1024 features; above, `CoordinateDescent`. `SMO` for hard margins, equalities per sign, and
-    where there are more features than samples and not many of these.
+    `ProximalNewton` up to 1024 features; above, `CoordinateDescent`, and the former where that stalls. `SMO` for hard
+    margins, equalities per sign, and where there are more features than samples and not many of these.
 
     Parameters
     ----------
@@ -74,7 +74,12 @@ class LinearSolver(BaseEstimator):
     ) -> SolverResult:
         """The solution, with its certificate."""
         self.check(problem)
-        return self.pick(problem).solve(problem, start, callback)
+        result = self.pick(problem).solve(problem, start, callback)
+        if result.status != "stalled" or isinstance(self.pick(problem), ProximalNewton):
+            return result
+        # Columns of very different size, most likely, which Newton's method does not mind.
+        left = {} if self.max_seconds is None else {"max_seconds": max(1e-9, self.max_seconds - result.seconds)}
+        return ProximalNewton(**self.get_params(deep=False) | left).solve(problem, result.a, callback)
 
     def solve_many(
         self,
@@ -83,7 +88,5 @@ class LinearSolver(BaseEstimator):
         callback: Callback | None = None,
     ) -> list[SolverResult]:
         """The solutions of problems over one Gram matrix."""
-        if not problems:
-            return []
-        self.check(problems[0])
-        return self.pick(problems[0]).solve_many(problems, starts, callback)
+        starts = [None] * len(problems) if starts is None else starts
+        return [self.solve(p, start, callback) for p, start in zip(problems, starts, strict=True)]
