@@ -23,7 +23,7 @@ class LinearSolver(BaseEstimator):
     """Picks the algorithm for a problem over a `LinearGram`.
 
     `ProximalNewton` up to 1024 features; above, `CoordinateDescent`, and the former where that stalls. `SMO` for hard
-    margins, equalities per sign, and where there are more features than samples and not many of these.
+    margins, equalities per sign, and many features of up to 1000 samples.
 
     Parameters
     ----------
@@ -56,9 +56,11 @@ class LinearSolver(BaseEstimator):
         gram: LinearGram = problem.gram  # type: ignore[assignment]
         parameters = self.get_params(deep=False)
         unbounded = not (np.isfinite(problem.upper) | (problem.ridge > 0)).all()
-        if unbounded or problem.equality == "per_sign" or gram.n <= min(FEW_SAMPLES, gram.n_weights):
+        if unbounded or problem.equality == "per_sign":
             return SMO(**parameters)
-        return CoordinateDescent(**parameters) if gram.n_weights > DIRECT_WEIGHTS else ProximalNewton(**parameters)
+        if gram.n_weights <= DIRECT_WEIGHTS:
+            return ProximalNewton(**parameters)
+        return SMO(**parameters) if gram.n <= FEW_SAMPLES else CoordinateDescent(**parameters)
 
     def check(self, problem: DualProblem) -> None:
         """Refuse problems over other kernels."""

@@ -25,6 +25,7 @@ from mercer.solvers import (
 )
 from mercer.svm.base import VECTORS, Machine, one_or_all
 from mercer.svm.labels import ClassWeight, Labelled
+from mercer.svm.novelty import ROUNDING
 from mercer.threads import limit_threads
 
 __all__ = ["LinearOneClassSVM", "LinearSVC", "LinearSVR"]
@@ -658,7 +659,9 @@ class LinearOneClassSVM(OutlierMixin, LinearMachine):
                 problem = one_class(gram, self.nu, weight[index], index=index)
                 results = self._fit_problems([problem])
                 self._keep_weights(gram, [problem], results)
-            self.offset_ = -float(self.intercept_[0])
+            rho = -float(self.intercept_[0])
+            self.offset_ = rho - ROUNDING * abs(rho)
+            self.intercept_ = np.array([-self.offset_])
         return self
 
     def score_samples(self, X):
