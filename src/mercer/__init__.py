@@ -14,7 +14,19 @@ from importlib import import_module as _import_module
 
 __version__ = "0.1.0"
 
-_ROOMS = ("datasets", "errors", "gram", "kernels", "multiclass", "plots", "problems", "solvers", "svm", "threads")
+_ROOMS = (
+    "data",
+    "datasets",
+    "errors",
+    "gram",
+    "kernels",
+    "multiclass",
+    "plots",
+    "problems",
+    "solvers",
+    "svm",
+    "threads",
+)
 _ROOM_OF = {
     "LinearOneClassSVM": "svm",
     "LinearSVC": "svm",

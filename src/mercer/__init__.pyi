@@ -1,3 +1,4 @@
+from . import data as data
 from . import datasets as datasets
 from . import errors as errors
 from . import gram as gram

@@ -103,6 +103,8 @@ class CoordinateDescent(BaseEstimator):
                 f"CoordinateDescent needs a LinearGram, got a {type(problem.gram).__name__}; SMO solves problems over "
                 "any kernel."
             )
+        if not problem.gram.in_one_piece:
+            raise ValueError("CoordinateDescent needs the samples in one piece; ProximalNewton reads blocks.")
         if problem.equality == "per_sign":
             raise ValueError(
                 "CoordinateDescent solves problems with one equality at most; SMO those with one per sign."

@@ -23,7 +23,7 @@ class LinearSolver(BaseEstimator):
     """Picks the algorithm for a problem over a `LinearGram`.
 
     `ProximalNewton` up to 1024 features; above, `CoordinateDescent`, and the former where that stalls. `SMO` for hard
-    margins, equalities per sign, and many features of up to 1000 samples.
+    margins, equalities per sign, and many features of up to 1000 samples. Samples in blocks go to `ProximalNewton`.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class LinearSolver(BaseEstimator):
         unbounded = not (np.isfinite(problem.upper) | (problem.ridge > 0)).all()
         if unbounded or problem.equality == "per_sign":
             return SMO(**parameters)
-        if gram.n_weights <= DIRECT_WEIGHTS:
+        if gram.n_weights <= DIRECT_WEIGHTS or not gram.in_one_piece:
             return ProximalNewton(**parameters)
         return SMO(**parameters) if gram.n <= FEW_SAMPLES else CoordinateDescent(**parameters)
 
