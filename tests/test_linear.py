@@ -151,6 +151,18 @@ def test_solve_many_is_solve_one_by_one(make):
     for one, many in zip(problems, make().solve_many(problems), strict=True):
         assert_array_equal(many.a, make().solve(one).a)
     assert make().solve_many([]) == []
+    limited = make().set_params(n_threads=2).solve_many(problems)
+    for one, other in zip(make().set_params(n_threads=1).solve_many(problems), limited, strict=True):
+        assert_array_equal(one.a, other.a)
+
+
+@every_solver
+def test_an_error_among_several_problems_comes_through(make):
+    X, s, _ = data(300, 4)
+    gram = LinearGram(X)
+    problems = [soft_margin(gram, s, np.ones(300))] * 4
+    with pytest.raises(ValueError, match="start has shape"):
+        make().set_params(n_threads=2).solve_many(problems, [None, None, np.zeros(3), None])
 
 
 @every_solver

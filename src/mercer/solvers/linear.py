@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 from mercer.gram import LinearGram
 from mercer.parameters import check_parameters
 from mercer.problems import DualProblem
-from mercer.solvers.base import Callback, Solver, SolverResult
+from mercer.solvers.base import Callback, Solver, SolverResult, solve_side_by_side
 from mercer.solvers.descent import CoordinateDescent
 from mercer.solvers.newton import DIRECT_WEIGHTS, ProximalNewton
 from mercer.solvers.smo import SMO
@@ -89,6 +89,5 @@ class LinearSolver(BaseEstimator):
         starts: Sequence[np.ndarray | None] | None = None,
         callback: Callback | None = None,
     ) -> list[SolverResult]:
-        """The solutions of problems over one Gram matrix."""
-        starts = [None] * len(problems) if starts is None else starts
-        return [self.solve(p, start, callback) for p, start in zip(problems, starts, strict=True)]
+        """As `solve` for each problem, several at once."""
+        return solve_side_by_side(self, problems, starts, callback)

@@ -13,7 +13,7 @@ from mercer.gram import LinearGram
 from mercer.parameters import Number, check_parameters
 from mercer.problems import DualProblem
 from mercer.problems.dual import BALANCED
-from mercer.solvers.base import Callback, History, Progress, SolverResult, certify
+from mercer.solvers.base import Callback, History, Progress, SolverResult, certify, solve_side_by_side
 from mercer.solvers.smo import is_flat
 from mercer.sums import inner
 from mercer.threads import effective_n_threads, limit_threads
@@ -128,9 +128,8 @@ class ProximalNewton(BaseEstimator):
         starts: Sequence[np.ndarray | None] | None = None,
         callback: Callback | None = None,
     ) -> list[SolverResult]:
-        """One after the other, each on all threads."""
-        starts = [None] * len(problems) if starts is None else starts
-        return [self.solve(p, start, callback) for p, start in zip(problems, starts, strict=True)]
+        """As `solve` for each problem, several at once."""
+        return solve_side_by_side(self, problems, starts, callback)
 
     def solve(
         self, problem: DualProblem, start: np.ndarray | None = None, callback: Callback | None = None
