@@ -171,10 +171,13 @@ std::unique_ptr<Rows<double>> whole_matrix(const GramIn& gram, const ProblemIn& 
   return std::make_unique<MatrixRows<double, double>>(level, std::move(matrix), m, rows.evaluations(), team);
 }
 
-// Problems over the same vectors share a float32 matrix, where they would compute it more than twice and it has room.
+// Problems over the same vectors share a float32 matrix, where they would compute it more than twice and it has room;
+// but not where its values cost less to compute than to fetch from afar.
 std::vector<float> shared_matrix(const GramIn& gram, const std::vector<ProblemIn>& problems, const Level& level,
                                  std::size_t bytes, Team& team) {
   if (gram.kind != GramIn::Kind::vectors || problems.size() < 2 || gram.n * gram.n > bytes / sizeof(float)) return {};
+  const bool cheap = features_of_a_vector(gram.samples.view) <= cheap_features;
+  if (cheap && gram.n * gram.n * sizeof(float) > near_bytes) return {};
   double wanted = 0.0;
   for (const ProblemIn& problem : problems) {
     wanted += static_cast<double>(problem.points.size()) * static_cast<double>(problem.points.size());

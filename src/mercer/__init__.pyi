@@ -1,3 +1,4 @@
+from . import calibration as calibration
 from . import datasets as datasets
 from . import errors as errors
 from . import gram as gram
@@ -8,6 +9,7 @@ from . import problems as problems
 from . import solvers as solvers
 from . import svm as svm
 from . import threads as threads
+from .calibration import Calibrated as Calibrated
 from .svm import SVC as SVC
 from .svm import SVDD as SVDD
 from .svm import SVR as SVR

@@ -168,17 +168,21 @@ class SupportVectorMachine(BaseEstimator):
 
     # --- problems to the solver ---------------------------------------------------------------------------
 
-    def _fit_problems(self, problems: Sequence[DualProblem]) -> list[SolverResult]:
-        """Solve, from the last solution if the machine is warm and the problem of the same size."""
+    def _fit_problems(self, problems: Sequence[DualProblem], further: Sequence[DualProblem] = ()) -> list[SolverResult]:
+        """Solve, from the last solution if the machine is warm and the problem of the same size.
+
+        What is `further` to be solved over the same Gram matrix, such as folds, always starts afresh.
+        """
         starts: list[np.ndarray | None] = [None] * len(problems)
         if self.warm_start and hasattr(self, "result_"):
             before = self.result_.parts or (self.result_,)
             if [len(r.a) for r in before] == [len(p.index) for p in problems]:
                 starts = [r.a for r in before]
         solver = self._solver()
-        for problem in problems:
+        every = [*problems, *further]
+        for problem in every:
             solver.check(problem)
-        return solver.solve_many(problems, starts, self.callback)
+        return solver.solve_many(every, [*starts, *([None] * len(further))], self.callback)
 
     def _keep_model(
         self,

@@ -1,14 +1,19 @@
 """Support vector classification."""
 
 from abc import ABC, abstractmethod
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.calibration import Calibration, HeldOut, fit_calibration
+from mercer.calibration.calibration import pairs_of
+from mercer.calibration.folds import fold_splitter
 from mercer.gram import Gram
 from mercer.multiclass import Plan, Task, as_scheme
 from mercer.parameters import Choice, Number
@@ -16,15 +21,20 @@ from mercer.problems import DualProblem, nu_margin, soft_margin
 from mercer.solvers import SolverResult
 from mercer.sums import inner
 from mercer.svm.base import SupportVectorMachine, dense_row, one_or_all, sparse_rows
+from mercer.svm.folds import Folds
 from mercer.threads import limit_threads
 
 __all__ = ["SVC", "NuSVC"]
+
+# How many machines probabilities are learnt from.
+CALIBRATION_FOLDS = 5
 
 
 class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine, ABC):
     """What SVC and NuSVC share: classes, the scheme for several of them, margins."""
 
     _plan: Plan
+    calibration_: Calibration
 
     @abstractmethod
     def _problem(self, gram: Gram, task: Task, weight: np.ndarray) -> DualProblem:
@@ -51,10 +61,32 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine, ABC):
         self
         """
         with self._all_or_nothing():
-            self._fit(X, y, sample_weight)
+            self.__dict__.pop("calibration_", None)
+            if self.probability:
+                held_out = self._fit_folds(X, y, sample_weight, fold_splitter(CALIBRATION_FOLDS, self.random_state))
+                # A class that counts more does so in its probabilities too: else they would undo it in predictions.
+                weight = held_out.weight * self._class_weights(held_out.codes, held_out.weight)
+                n_classes = len(self.classes_)
+                self.calibration_ = fit_calibration(
+                    held_out._replace(weight=weight), n_classes, "sigmoid", "corrected", pairs_of(self, n_classes)
+                )
+            else:
+                self._fit(X, y, sample_weight)
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+    @property
+    def _folds_share_rows(self) -> bool:
+        """Whether `_fit_folds` is there for a calibration from outside."""
+        return not self.probability
+
+    def _fit_folds(self, X: Any, y: Any, sample_weight: Any, split: Any, coupled: bool = True) -> HeldOut:
+        """Fit, and the decision values of samples held out: of pairs of classes if the machine has them and `coupled`.
+
+        `split` makes splits of samples, class numbers, weights and classes.
+        """
+        return self._fit(X, y, sample_weight, split, coupled)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, split: Any = None, coupled: bool = True) -> Any:
         self._check_all()
         X, y = self._take_samples(X, y)
         weight = self._weights(sample_weight, X)
@@ -62,10 +94,14 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine, ABC):
         with limit_threads(self.n_threads):
             gram = self._make_gram(X, weight)
             plan = as_scheme("ovo").plan(len(self.classes_))
-            weights = weight * self._class_weights(codes, weight)
-            problems = [self._problem(gram, task, weights[task.index]) for task in plan.tasks(codes, weights)]
-            results = self._fit_problems(problems)
-        self._plan = plan
+            problems = self._problems(gram, plan, codes, weight)
+            splits = [] if split is None else split(X, codes, weight, self.classes_)
+            folds = Folds(self, gram, plan, codes, weight, splits)
+            results = self._fit_problems(problems, [problem for fold in folds.problems for problem in fold])
+            self._plan = plan
+            fold_results, results = results[len(problems) :], results[: len(problems)]
+            pairs = coupled and bool(pairs_of(self, plan.n_classes))
+            held_out = folds.held_out(fold_results, pairs) if splits else None
         coefficients, offsets, norms, margins, slacks, shares = [], [], [], [], [], []
         for k, (problem, result) in enumerate(zip(problems, results, strict=True)):
             values, offset, edge = self._model(problem, result)
@@ -85,6 +121,14 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine, ABC):
         self.margin_errors_ = one_or_all(shares)
         self._keep_model(X, coefficients, offsets, results)
         self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_))
+        if splits and self.result_.status == "solved":
+            folds.warn(fold_results)
+        return held_out
+
+    def _problems(self, gram: Gram, plan: Plan, codes: np.ndarray, weight: np.ndarray) -> list[DualProblem]:
+        """The problems of all tasks, for samples with a class number."""
+        weights = weight * self._class_weights(codes, weight)
+        return [self._problem(gram, task, weights[task.index]) for task in plan.tasks(codes, weights)]
 
     def _encode(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Class numbers, -1 for samples of no weight; finds the classes."""
@@ -142,10 +186,67 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine, ABC):
         -------
         ndarray of shape (n,) or (n, n_classes)
             Two classes: positive values speak for ``classes_[1]``. More: votes of the pairs, ties broken by
-            their decision values; `predict` takes the largest.
+            their decision values; `predict` takes the largest. With ``probability=True`` calibrated log-odds of
+            ``classes_[1]``, or the logarithms of the probabilities.
         """
+        check_is_fitted(self)
+        return self.calibration_.decision(self._calibrated_columns(X)) if self._calibrated else self._columns(X)
+
+    def _columns(self, X: Any, *, pairs: bool = False) -> np.ndarray:
+        """Decision values before calibration: the only ones, those of all pairs of classes, or scores."""
         decision = self._raw_decision(X)
-        return decision[:, 0] if len(self.classes_) == 2 else self._plan.scores(decision)
+        if len(self.classes_) == 2:
+            return decision[:, 0]
+        return decision if pairs else self._plan.scores(decision)
+
+    @property
+    def _calibrated(self) -> bool:
+        return hasattr(self, "calibration_")
+
+    def _calibrated_columns(self, X: Any) -> np.ndarray:
+        """Decision values as the calibration takes them."""
+        check_is_fitted(self, "calibration_")
+        return self._columns(X, pairs=bool(self.calibration_.pairs))
+
+    @available_if(lambda self: self.probability)
+    def predict_proba(self, X):
+        """Probabilities of the classes; with ``probability=True`` only.
+
+        Parameters
+        ----------
+        X : n samples
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+        """
+        values = self._calibrated_columns(X)
+        return self.calibration_.probabilities(values)
+
+    @available_if(lambda self: self.probability)
+    def predict_log_proba(self, X):
+        """Logarithms of the probabilities, finite also where these round to 0; with ``probability=True`` only.
+
+        Parameters
+        ----------
+        X : n samples
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+        """
+        values = self._calibrated_columns(X)
+        return self.calibration_.log_probabilities(values)
+
+    @property
+    def estimator_(self):
+        """The machine before calibration, with the raw margins as its decision values; ``probability=True`` only."""
+        if not self._calibrated:
+            raise AttributeError("estimator_ exists after a fit with probability=True only.")
+        machine = copy(self)
+        machine.probability = False
+        del machine.calibration_
+        return machine
 
     def predict(self, X):
         """Classes.
@@ -159,6 +260,8 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine, ABC):
         ndarray of shape (n,)
         """
         check_is_fitted(self)
+        if self._calibrated:
+            return self.classes_[self.calibration_.codes(self._calibrated_columns(X))]
         two = len(self.classes_) == 2
         codes = (self._signs(X) > 0).astype(int) if two else self.decision_function(X).argmax(axis=1)
         return self.classes_[codes]
@@ -232,6 +335,12 @@ class SVC(SupportVectorClassifier):
         Start from the last solution when `fit` is called again with as many samples.
     solver : {"smo", "simple"} or Solver, default="smo"
         See `mercer.solvers`.
+    probability : bool, default=False
+        Learn probabilities: short for `mercer.calibration.Calibrated` around this machine, except that class weights
+        count in them too. Decision values are then calibrated log-odds, or log-probabilities of several classes; those
+        of `estimator_` are the margins.
+    random_state : int, RandomState instance or None, default=0
+        Shuffles the folds of the calibration.
     callback : callable or None, default=None
         Told the `Progress` of the solver; a true value stops it.
 
@@ -263,6 +372,8 @@ class SVC(SupportVectorClassifier):
         Share of the training samples with an error above `tol`.
     sparsity_ : float
         Share of the training samples that are not support vectors.
+    calibration_, estimator_ : Calibration, classifier
+        What was learnt of probabilities, and the machine before it; ``probability=True`` only.
     n_iter_ : int
         Solver steps.
     n_features_in_ : int
@@ -303,6 +414,7 @@ class SVC(SupportVectorClassifier):
         "loss": Choice("hinge", "squared_hinge"),
         "fit_intercept": Choice(True, False),
         "class_weight": ClassWeight,
+        "probability": Choice(True, False),
     }
 
     def __init__(
@@ -321,6 +433,8 @@ class SVC(SupportVectorClassifier):
         n_threads=None,
         warm_start=False,
         solver="smo",
+        probability=False,
+        random_state=0,
         callback=None,
     ):
         self.kernel = kernel
@@ -336,6 +450,8 @@ class SVC(SupportVectorClassifier):
         self.n_threads = n_threads
         self.warm_start = warm_start
         self.solver = solver
+        self.probability = probability
+        self.random_state = random_state
         self.callback = callback
 
     def _problem(self, gram, task, weight):
@@ -382,6 +498,12 @@ class NuSVC(SupportVectorClassifier):
         Start from the last solution when `fit` is called again with as many samples.
     solver : {"smo", "simple"} or Solver, default="smo"
         See `mercer.solvers`.
+    probability : bool, default=False
+        Learn probabilities: short for `mercer.calibration.Calibrated` around this machine, except that class weights
+        count in them too. Decision values are then calibrated log-odds, or log-probabilities of several classes; those
+        of `estimator_` are the margins.
+    random_state : int, RandomState instance or None, default=0
+        Shuffles the folds of the calibration.
     callback : callable or None, default=None
         Told the `Progress` of the solver; a true value stops it.
 
@@ -412,6 +534,8 @@ class NuSVC(SupportVectorClassifier):
         Share of the training samples with an error above `tol`.
     sparsity_ : float
         Share of the training samples that are not support vectors.
+    calibration_, estimator_ : Calibration, classifier
+        What was learnt of probabilities, and the machine before it; ``probability=True`` only.
     n_iter_ : int
         Solver steps.
     n_features_in_ : int
@@ -444,6 +568,7 @@ class NuSVC(SupportVectorClassifier):
     _parameters = SupportVectorMachine._parameters | {
         "nu": Number(0, 1, above=True),
         "class_weight": ClassWeight,
+        "probability": Choice(True, False),
     }
 
     def __init__(
@@ -460,6 +585,8 @@ class NuSVC(SupportVectorClassifier):
         n_threads=None,
         warm_start=False,
         solver="smo",
+        probability=False,
+        random_state=0,
         callback=None,
     ):
         self.kernel = kernel
@@ -473,6 +600,8 @@ class NuSVC(SupportVectorClassifier):
         self.n_threads = n_threads
         self.warm_start = warm_start
         self.solver = solver
+        self.probability = probability
+        self.random_state = random_state
         self.callback = callback
 
     def _problem(self, gram, task, weight):
