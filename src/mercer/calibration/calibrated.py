@@ -195,10 +195,8 @@ class Calibrated(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             raise TypeError(
                 f"sample_weight needs an estimator that takes it, {type(self.estimator).__name__} does not."
             )
-        weight = _check_sample_weight(sample_weight, np.empty((len(y), 1)), dtype=np.float64, ensure_non_negative=True)
-        if not weight.any():
-            raise ValueError("sample_weight must have at least one positive entry, all are zero.")
-        return y, weight
+        empty = np.empty((len(y), 1))
+        return y, _check_sample_weight(sample_weight, empty, dtype=np.float64, ensure_non_negative=True)
 
     def _values(self, X: Any) -> np.ndarray:
         """The decision values of the machine, as the calibration takes them."""
@@ -274,11 +272,11 @@ def encode(y: np.ndarray, weight: np.ndarray, machine: Any) -> np.ndarray:
     classes, used = machine.classes_, weight > 0
     codes = np.full(len(y), -1)
     codes[used] = np.minimum(np.searchsorted(classes, y[used]), len(classes) - 1)
-    unknown = y[used][classes[codes[used]] != y[used]]
-    if len(unknown):
+    unknown = y[used][classes[codes[used]] != y[used]].tolist()
+    if unknown:
         raise ValueError(f"y has the class {unknown[0]!r}, which the estimator has not been trained on.")
-    silent = np.setdiff1d(classes, y[used])
-    if len(silent):
+    silent = np.setdiff1d(classes, y[used]).tolist()
+    if silent:
         raise ValueError(
             f"The class {silent[0]!r} of the estimator has no sample of positive weight to calibrate with."
         )

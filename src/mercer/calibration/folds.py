@@ -52,7 +52,7 @@ def fold_splitter(cv: Any, random_state: Any) -> Callable[[Any, np.ndarray, np.n
         )
 
     def split(X: Any, codes: np.ndarray, weight: np.ndarray, classes: np.ndarray) -> Splits:
-        used = np.flatnonzero(weight > 0)
+        used, name = np.flatnonzero(weight > 0), f"cv={cv}" if isinstance(cv, (int, np.integer)) else "cv"
         if isinstance(cv, (int, np.integer)):
             folds = deal(codes, int(cv), check_random_state(random_state))
             parts = ((used[folds[used] != k], used[folds[used] == k]) for k in range(cv))
@@ -63,13 +63,13 @@ def fold_splitter(cv: Any, random_state: Any) -> Callable[[Any, np.ndarray, np.n
         splits = [(train[weight[train] > 0], test[weight[test] > 0]) for train, test in parts]
         splits = [(train, test) for train, test in splits if len(test)]
         if not splits:
-            raise ValueError(f"cv={cv!r} holds out no sample of positive weight.")
+            raise ValueError(f"{name} holds out no sample of positive weight.")
         for train, _ in splits:
             missing = np.flatnonzero(np.bincount(codes[train], minlength=len(classes)) == 0)
             if len(missing):
-                label, members = classes[missing[0]], np.count_nonzero(codes == missing[0])
+                label, members = classes.tolist()[missing[0]], np.count_nonzero(codes == missing[0])
                 raise ValueError(
-                    f"cv={cv!r} leaves no sample of class {label!r}, which has {members}, to train on in one of its "
+                    f"{name} leaves no sample of class {label!r}, which has {members}, to train on in one of its "
                     "splits; every class needs at least 2 samples, in different folds. Give other splits as the cv of "
                     "Calibrated, or None to calibrate on the training samples."
                 )
