@@ -1,5 +1,6 @@
 """Calibration against limiting cases, naive twins and scikit-learn."""
 
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -8,10 +9,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from registry import training_set
 from scipy.optimize import minimize
 from sklearn.calibration import CalibratedClassifierCV, _sigmoid_calibration, _TemperatureScaling
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import RidgeClassifier
 from sklearn.metrics import brier_score_loss, log_loss
 from sklearn.model_selection import StratifiedKFold
+from sklearn.preprocessing import StandardScaler
 
 from mercer.calibration import (
     Calibrated,
@@ -22,6 +25,7 @@ from mercer.calibration import (
     fit_temperature,
     reliability,
 )
+from mercer.datasets import load_ionosphere
 from mercer.kernels import RBF
 from mercer.svm import SVC
 
@@ -212,7 +216,7 @@ def test_temperature_against_a_grid(rng, targets, n_classes):
     t = np.eye(n_classes)[codes]
     if targets == "corrected":
         mass = np.bincount(codes, weights=weight)[codes, np.newaxis]
-        t = (mass * t + 1) / (mass + n_classes)
+        t = np.where(t == 1, (mass + 1) / (mass + 2), 1 / (mass + 2) / (n_classes - 1))
 
     def loss(scale):
         z = scale * scores
@@ -320,6 +324,39 @@ def test_against_sklearn(method, n_classes, machine):
     ours = Calibrated(machine, method=method, cv=folds, targets=targets).fit(X, y)
     theirs = CalibratedClassifierCV(machine, method=method, cv=folds, ensemble=False).fit(X, y)
     assert_allclose(ours.predict_proba(new), theirs.predict_proba(new), atol=2e-4)
+
+
+REAL = {
+    "breast cancer": load_breast_cancer,
+    "ionosphere": load_ionosphere,
+    "iris": load_iris,
+    "wine": load_wine,
+    "digits": partial(load_digits, n_class=4),
+}
+
+
+@pytest.mark.parametrize("load", REAL.values(), ids=REAL.keys())
+def test_no_less_reliable_than_sklearn(load):
+    """On new samples, around the same machine, with the same folds: no worse beyond what chance explains."""
+    X, y = load(return_X_y=True)
+    classes, codes = np.unique(y, return_inverse=True)
+    ours, theirs = np.empty((2, len(y), len(classes)))
+    for train, test in StratifiedKFold(3, shuffle=True, random_state=0).split(X, y):
+        scaler = StandardScaler().fit(X[train])
+        given, asked = scaler.transform(X[train]), scaler.transform(X[test])
+        folds = list(StratifiedKFold(5, shuffle=True, random_state=0).split(given, y[train]))
+        machine = SVC(RBF(gamma="scale").resolve(given))
+        ours[test] = Calibrated(machine, cv=folds).fit(given, y[train]).predict_proba(asked)
+        calibrated = CalibratedClassifierCV(machine, cv=folds, ensemble=False).fit(given, y[train])
+        theirs[test] = calibrated.predict_proba(asked)
+    if len(classes) == 2:
+        assert_allclose(ours, theirs, atol=2e-3)
+        return
+    true, rows = np.eye(len(classes))[codes], np.arange(len(y))
+    squares = ((ours - true) ** 2 - (theirs - true) ** 2).sum(axis=1)
+    logarithms = np.log(theirs[rows, codes]) - np.log(ours[rows, codes])
+    for difference in (squares, logarithms):
+        assert difference.mean() <= 2 * difference.std() / np.sqrt(len(y))
 
 
 # --- measures ---------------------------------------------------------------------------------------------

@@ -193,8 +193,8 @@ def fit_temperature(scores: Any, codes: Any, weight: Any = None, targets: str = 
     weight : array of shape (n,), default=None
         Non-negative; None: 1 for all.
     targets : {"corrected", "plain"}, default="corrected"
-        "plain": 1 for the class of a sample, 0 for the others. "corrected": (N + 1) / (N + n_classes) and
-        1 / (N + n_classes), with N the sum of weights of its class: Platt's targets, for any number of classes.
+        "plain": 1 for the class of a sample, 0 for the others. "corrected": (N + 1) / (N + 2) for its class, with N the
+        sum of weights of that class, and the rest in equal parts for the others; Platt's targets where there are two.
 
     Returns
     -------
@@ -277,9 +277,9 @@ def _class_targets(codes: np.ndarray, weight: np.ndarray, n_classes: int, target
         raise ValueError(f"targets must be {' or '.join(map(repr, TARGETS))}, got {targets!r}.")
     table = np.zeros((len(codes), n_classes))
     if targets == "corrected":
-        room = np.bincount(codes, weights=weight, minlength=n_classes)[codes] + n_classes
-        table += (1.0 / room)[:, np.newaxis]
-        table[np.arange(len(codes)), codes] = (room - n_classes + 1.0) / room
+        mass = np.bincount(codes, weights=weight, minlength=n_classes)[codes]
+        table += (1.0 / ((mass + 2.0) * (n_classes - 1)))[:, np.newaxis]
+        table[np.arange(len(codes)), codes] = (mass + 1.0) / (mass + 2.0)
     else:
         table[np.arange(len(codes)), codes] = 1.0
     return table
