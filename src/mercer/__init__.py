@@ -29,6 +29,9 @@ _ROOMS = (
 )
 _ROOM_OF = {
     "Calibrated": "calibration",
+    "LinearOneClassSVM": "svm",
+    "LinearSVC": "svm",
+    "LinearSVR": "svm",
     "NuSVC": "svm",
     "NuSVR": "svm",
     "OneClassSVM": "svm",

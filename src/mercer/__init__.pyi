@@ -13,6 +13,9 @@ from .calibration import Calibrated as Calibrated
 from .svm import SVC as SVC
 from .svm import SVDD as SVDD
 from .svm import SVR as SVR
+from .svm import LinearOneClassSVM as LinearOneClassSVM
+from .svm import LinearSVC as LinearSVC
+from .svm import LinearSVR as LinearSVR
 from .svm import NuSVC as NuSVC
 from .svm import NuSVR as NuSVR
 from .svm import OneClassSVM as OneClassSVM

@@ -264,7 +264,7 @@ class Calibrated(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
 def columns(machine: Any, X: Any, pairs: bool) -> np.ndarray:
     """Decision values of a trained machine: of all pairs of classes, or what it calls its decision function."""
-    return machine._columns(X, pairs=True) if pairs else machine.decision_function(X)
+    return machine._values(X, pairs=True) if pairs else machine.decision_function(X)
 
 
 def encode(y: np.ndarray, weight: np.ndarray, machine: Any) -> np.ndarray:

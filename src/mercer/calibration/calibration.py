@@ -78,12 +78,15 @@ def shares(odds: np.ndarray) -> np.ndarray:
 
 
 def pairs_of(machine: Any, n_classes: int) -> tuple[tuple[int, int], ...]:
-    """The pairs of classes that a machine of ours tells apart one by one; empty for any other machine."""
-    sides = getattr(getattr(machine, "_plan", None), "sides", ())
-    single = all(len(negative) == len(positive) == 1 for negative, positive in sides)
-    if n_classes < 3 or not single or len(sides) != n_classes * (n_classes - 1) // 2:
+    """The pairs of classes, negative and positive, that a machine of ours tells apart; empty for any other machine."""
+    code = getattr(getattr(machine, "_plan", None), "code", None)
+    if n_classes < 3 or code is None or code.shape[0] != n_classes * (n_classes - 1) // 2:
         return ()
-    return tuple((negative[0], positive[0]) for negative, positive in sides)
+    if (np.diff(code.indptr) != 2).any() or np.asarray(code.sum(axis=1)).any():
+        return ()
+    classes, sides = code.indices.reshape(-1, 2), code.data.reshape(-1, 2)
+    ordered = np.where(sides[:, :1] < 0, classes, classes[:, ::-1])
+    return tuple((int(i), int(j)) for i, j in ordered)
 
 
 def fit_calibration(

@@ -1,13 +1,19 @@
 """Solvers: a problem in, a result out that proves how good it is."""
 
 from mercer.solvers.base import History, Progress, Solver, SolverResult, certify, combine, warn_unless_solved
+from mercer.solvers.descent import CoordinateDescent
+from mercer.solvers.linear import LinearSolver
+from mercer.solvers.newton import ProximalNewton
 from mercer.solvers.simple import SimpleSMO
 from mercer.solvers.smo import SMO
 
 __all__ = [
     "SMO",
+    "CoordinateDescent",
     "History",
+    "LinearSolver",
     "Progress",
+    "ProximalNewton",
     "SimpleSMO",
     "Solver",
     "SolverResult",

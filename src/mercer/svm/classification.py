@@ -1,38 +1,60 @@
 """Support vector classification."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.calibration import Calibration, HeldOut, fit_calibration
 from mercer.calibration.calibration import pairs_of
 from mercer.calibration.folds import fold_splitter
 from mercer.gram import Gram
-from mercer.multiclass import Plan, Task, as_scheme
+from mercer.kernels.samples import n_samples, row_blocks, take
+from mercer.multiclass import Model, OwnMachines, Plan, Scheme, Task, as_scheme
+from mercer.multiclass.walk import Walk, walk
 from mercer.parameters import Choice, Number
 from mercer.problems import DualProblem, nu_margin, soft_margin
-from mercer.solvers import SolverResult
+from mercer.solvers import SolverResult, combine, warn_unless_solved
 from mercer.sums import inner
 from mercer.svm.base import SupportVectorMachine, dense_row, one_or_all, sparse_rows
-from mercer.svm.folds import Folds
+from mercer.svm.folds import Folds, naming_the_fold
+from mercer.svm.labels import ClassWeight, Labelled
 from mercer.threads import limit_threads
 
 __all__ = ["SVC", "NuSVC"]
 
+# Problems that are written down at once: a thousand classes have half a million of them.
+AT_ONCE = 10_000
 # How many machines probabilities are learnt from.
 CALIBRATION_FOLDS = 5
 
 
-class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine, ABC):
+@dataclass(frozen=True, eq=False)
+class Function:
+    """A decision function, as it has been learnt from some of the samples."""
+
+    index: np.ndarray
+    coefficients: np.ndarray
+    offset: float
+    norm: float
+    """|w| in feature space."""
+    margin: float
+    """The distance of the edge of the margin from the hyperplane."""
+    slack: np.ndarray
+    errors: np.ndarray
+    """Whether the slack of a sample is more than the tolerance."""
+
+
+class SupportVectorClassifier(ClassifierMixin, Labelled, SupportVectorMachine, ABC):
     """What SVC and NuSVC share: classes, the scheme for several of them, margins."""
 
+    multi_class: Any
     _plan: Plan
     calibration_: Calibration
 
@@ -41,8 +63,23 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine, ABC):
         """The problem of one machine for two; weight is that of the samples of the task."""
 
     @abstractmethod
-    def _model(self, problem: DualProblem, result: SolverResult) -> tuple[np.ndarray, float, float]:
-        """Coefficients of the problem's samples, offset, and the decision value on the edge of the margin band."""
+    def _model(self, problem: DualProblem, result: SolverResult) -> Model:
+        """What one machine for two makes of the solution of its problem."""
+
+    @property
+    def _scheme(self) -> Scheme:
+        """A scheme of the machine's own, which later changes of the parameters do not reach."""
+        return clone(as_scheme(self.multi_class))
+
+    def set_params(self, **params):
+        """Set parameters, those of the kernel as ``kernel__name``, those of the scheme as ``multi_class__name``.
+
+        A kernel or a scheme given by its name becomes an object first.
+        """
+        scheme = params.get("multi_class", self.multi_class)
+        if isinstance(scheme, str) and any(name.startswith("multi_class__") for name in params):
+            params = {**params, "multi_class": as_scheme(scheme)}
+        return super().set_params(**params)
 
     def fit(self, X, y, sample_weight=None):
         """Learn from labelled samples.
@@ -86,94 +123,83 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine, ABC):
         """
         return self._fit(X, y, sample_weight, split, coupled)
 
+    def _check_all(self) -> None:
+        super()._check_all()
+        self._scheme.check()
+
     def _fit(self, X: Any, y: Any, sample_weight: Any, split: Any = None, coupled: bool = True) -> Any:
         self._check_all()
         X, y = self._take_samples(X, y)
         weight = self._weights(sample_weight, X)
         codes = self._encode(y, weight)
+        plan = self._scheme.plan(len(self.classes_), getattr(self, "loss", "hinge"))
         with limit_threads(self.n_threads):
             gram = self._make_gram(X, weight)
-            plan = as_scheme("ovo").plan(len(self.classes_))
-            problems = self._problems(gram, plan, codes, weight)
-            splits = [] if split is None else split(X, codes, weight, self.classes_)
-            folds = Folds(self, gram, plan, codes, weight, splits)
-            results = self._fit_problems(problems, [problem for fold in folds.problems for problem in fold])
+            folds = Folds(plan, gram, codes, weight, [] if split is None else split(X, codes, weight, self.classes_))
+            lessons = [(some, weight * self._class_weights(some, weight)) for some in (codes, *folds.taught)]
+            (functions, results), *learnt = self._learn(plan, gram, lessons)
             self._plan = plan
-            fold_results, results = results[len(problems) :], results[: len(problems)]
             pairs = coupled and bool(pairs_of(self, plan.n_classes))
-            held_out = folds.held_out(fold_results, pairs) if splits else None
-        coefficients, offsets, norms, margins, slacks, shares = [], [], [], [], [], []
-        for k, (problem, result) in enumerate(zip(problems, results, strict=True)):
-            values, offset, edge = self._model(problem, result)
-            decision = self._training_decision(problem, result, offset)
-            slack = np.maximum(0.0, edge - problem.sign * decision)
-            results[k] = replace(result, margin=float(np.min(problem.sign * decision)))
-            norm = self._norm(problem, result)
-            coefficients.append((problem.index, values))
-            offsets.append(offset)
-            norms.append(norm)
-            margins.append(edge / norm if norm > 0 else np.inf)
-            slacks.append((problem.index, slack))
-            errors = slack > self.tol * max(edge, np.finfo(float).tiny)
-            shares.append(inner(weight[problem.index], errors) / float(weight[problem.index].sum()))
-        self.norm_, self.margin_ = one_or_all(norms), one_or_all(margins)
+            held_out = folds.held_out([functions for functions, _ in learnt], pairs) if learnt else None
+        self.norm_ = one_or_all([f.norm for f in functions])
+        self.margin_ = one_or_all([f.margin for f in functions])
+        slacks = [(f.index, f.slack) for f in functions]
         self.slack_ = dense_row(*slacks[0], len(codes)) if len(slacks) == 1 else sparse_rows(slacks, len(codes))
-        self.margin_errors_ = one_or_all(shares)
-        self._keep_model(X, coefficients, offsets, results)
+        self.margin_errors_ = one_or_all(
+            [inner(weight[f.index], f.errors) / float(weight[f.index].sum()) for f in functions]
+        )
+        self._keep_model(X, [(f.index, f.coefficients) for f in functions], [f.offset for f in functions], results)
         self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_))
-        if splits and self.result_.status == "solved":
-            folds.warn(fold_results)
+        if learnt and self.result_.status == "solved":
+            of_folds = combine([result for _, results in learnt for result in results])
+            warn_unless_solved(of_folds, f"A fold of {type(self).__name__}")
         return held_out
 
-    def _problems(self, gram: Gram, plan: Plan, codes: np.ndarray, weight: np.ndarray) -> list[DualProblem]:
-        """The problems of all tasks, for samples with a class number."""
-        weights = weight * self._class_weights(codes, weight)
-        return [self._problem(gram, task, weights[task.index]) for task in plan.tasks(codes, weights)]
+    def _learn(
+        self, plan: Plan, gram: Gram, lessons: Sequence[tuple[np.ndarray, np.ndarray]]
+    ) -> list[tuple[list[Function], list[SolverResult]]]:
+        """The decision functions of a scheme, in the order of its code, and the certificates of what was solved.
 
-    def _encode(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """Class numbers, -1 for samples of no weight; finds the classes."""
-        if y.dtype.kind not in "biuSU":  # numbers that may not be classes, or objects
-            check_classification_targets(y)
-        used = weight > 0
-        self.classes_, seen = np.unique(y[used], return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs at least 2 classes among the samples of positive weight, got "
-                f"{len(self.classes_)} class: {self.classes_[0]!r}."
-            )
-        codes = np.full(len(y), -1)
-        codes[used] = seen
-        return codes
+        For every lesson, the class numbers and the weights of all samples; only the first may start warm.
+        """
+        own = plan.scheme if isinstance(plan.scheme, OwnMachines) else None
+        build, read = (own.problem, own.model) if own else (self._problem, self._model)
+        learnt: list[tuple[list[Function], list[SolverResult]]] = [([], []) for _ in lessons]
+        step = max(1, AT_ONCE // len(lessons))
+        for first in range(0, plan.n_machines, step):
+            machines, problems = range(first, min(first + step, plan.n_machines)), []
+            for k, (codes, weight) in enumerate(lessons):
+                with naming_the_fold(k > 0):
+                    problems += [build(gram, task, weight[task.index]) for task in plan.tasks(codes, weight, machines)]
+            solved = self._fit_problems(problems[: len(machines)], first, problems[len(machines) :])
+            for k, (functions, results) in enumerate(learnt):
+                part = slice(k * len(machines), (k + 1) * len(machines))
+                for problem, result in zip(problems[part], solved[part], strict=True):
+                    model = read(problem, result)
+                    function, decision = self._function(problem, result, model, wanted=0.0 if own else model.edge)
+                    functions.append(function)
+                    results.append(replace(result, margin=float(np.min(problem.sign * decision))))
+        return learnt
 
-    def _class_weights(self, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """The weight of each sample's class."""
-        n_classes = len(self.classes_)
-        per_class = np.ones(n_classes)
-        if isinstance(self.class_weight, str):  # "balanced"
-            totals = np.bincount(codes[codes >= 0], weights=weight[codes >= 0], minlength=n_classes)
-            per_class = totals.sum() / (n_classes * totals)
-        elif self.class_weight is not None:
-            known = {c: k for k, c in enumerate(self.classes_.tolist())}
-            for label, value in self.class_weight.items():
-                if label not in known:
-                    raise ValueError(f"class_weight names the class {label!r}, which y does not have.")
-                if problem := Number(0, above=True).problem(value):
-                    raise ValueError(f"class_weight of class {label!r} {problem}")
-                per_class[known[label]] = value
-        return per_class[codes]
-
-    def _training_decision(self, problem: DualProblem, result: SolverResult, offset: float) -> np.ndarray:
-        """Decision values of the problem's own samples, from its gradient: f = s (G - p - ridge a) + b, scaled."""
+    def _function(
+        self, problem: DualProblem, result: SolverResult, model: Model, wanted: float
+    ) -> tuple[Function, np.ndarray]:
+        """The decision function and its values on its samples, which are to be `wanted` at least, times their sign."""
+        # From the gradient: f = s (G - p - ridge a) + b, scaled.
         f = problem.sign * (result.gradient - problem.linear - problem.ridge * result.a)
-        return f * self._scale(problem, result) + offset
-
-    def _scale(self, problem: DualProblem, result: SolverResult) -> float:
-        """By how much the coefficients differ from the solution of the problem."""
-        return 1.0
-
-    def _norm(self, problem: DualProblem, result: SolverResult) -> float:
-        """|w| in feature space."""
-        return self._scale(problem, result) * float(np.sqrt(problem.squared_norm(result.a, result.gradient)))
+        decision = f * model.scale + model.offset
+        slack = np.maximum(0.0, wanted - problem.sign * decision)
+        norm = model.scale * float(np.sqrt(problem.squared_norm(result.a, result.gradient)))
+        function = Function(
+            index=problem.index,
+            coefficients=problem.sign * result.a * model.scale,
+            offset=model.offset,
+            norm=norm,
+            margin=model.edge / norm if norm > 0 else np.inf,
+            slack=slack,
+            errors=slack > self.tol * max(model.edge, np.finfo(float).tiny),
+        )
+        return function, decision
 
     def decision_function(self, X):
         """Decision values.
@@ -185,28 +211,30 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine, ABC):
         Returns
         -------
         ndarray of shape (n,) or (n, n_classes)
-            Two classes: positive values speak for ``classes_[1]``. More: votes of the pairs, ties broken by
-            their decision values; `predict` takes the largest. With ``probability=True`` calibrated log-odds of
+            Two classes: positive values speak for ``classes_[1]``. More: the scores that the scheme gives the classes;
+            `predict` takes the largest, the first of equal ones. With ``probability=True`` calibrated log-odds of
             ``classes_[1]``, or the logarithms of the probabilities.
         """
         check_is_fitted(self)
-        return self.calibration_.decision(self._calibrated_columns(X)) if self._calibrated else self._columns(X)
+        return self.calibration_.decision(self._calibrated_values(X)) if self._calibrated else self._values(X)
 
-    def _columns(self, X: Any, *, pairs: bool = False) -> np.ndarray:
+    def _values(self, X: Any, *, pairs: bool = False) -> np.ndarray:
         """Decision values before calibration: the only ones, those of all pairs of classes, or scores."""
-        decision = self._raw_decision(X)
-        if len(self.classes_) == 2:
-            return decision[:, 0]
-        return decision if pairs else self._plan.scores(decision)
+        if pairs:
+            return self._raw_decision(X)
+        if self._plan.n_machines == 1:
+            return self._raw_decision(X)[:, 0]
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     @property
     def _calibrated(self) -> bool:
         return hasattr(self, "calibration_")
 
-    def _calibrated_columns(self, X: Any) -> np.ndarray:
+    def _calibrated_values(self, X: Any) -> np.ndarray:
         """Decision values as the calibration takes them."""
         check_is_fitted(self, "calibration_")
-        return self._columns(X, pairs=bool(self.calibration_.pairs))
+        return self._values(X, pairs=bool(self.calibration_.pairs))
 
     @available_if(lambda self: self.probability)
     def predict_proba(self, X):
@@ -220,7 +248,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine, ABC):
         -------
         ndarray of shape (n, n_classes)
         """
-        values = self._calibrated_columns(X)
+        values = self._calibrated_values(X)
         return self.calibration_.probabilities(values)
 
     @available_if(lambda self: self.probability)
@@ -235,7 +263,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine, ABC):
         -------
         ndarray of shape (n, n_classes)
         """
-        values = self._calibrated_columns(X)
+        values = self._calibrated_values(X)
         return self.calibration_.log_probabilities(values)
 
     @property
@@ -247,6 +275,22 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine, ABC):
         machine.probability = False
         del machine.calibration_
         return machine
+
+    def _scores(self, X: Any) -> np.ndarray:
+        """One score per class, shape (n, n_classes)."""
+        with limit_threads(self.n_threads):
+            X, Y = self._compared(self._check_new(X))
+            if self._plan.scheme.walks:
+                return self._walk(X, Y).scores
+            scores = np.empty((n_samples(X), len(self.classes_)))
+            for rows in row_blocks(len(scores), self._plan.n_machines):
+                scores[rows] = self._plan.scores(self._decision_of(take(X, rows), Y))
+            return scores
+
+    def _walk(self, X: Any, Y: Any) -> Walk:
+        """The way of samples through the graph of pairs, asking the machines on it only."""
+        kernel = None if Y is None else self.kernel_
+        return walk(kernel, X, Y, self.dual_coef_, self.intercept_, len(self.classes_))
 
     def predict(self, X):
         """Classes.
@@ -261,9 +305,8 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine, ABC):
         """
         check_is_fitted(self)
         if self._calibrated:
-            return self.classes_[self.calibration_.codes(self._calibrated_columns(X))]
-        two = len(self.classes_) == 2
-        codes = (self._signs(X) > 0).astype(int) if two else self.decision_function(X).argmax(axis=1)
+            return self.classes_[self.calibration_.codes(self._calibrated_values(X))]
+        codes = (self._signs(X) > 0).astype(int) if self._plan.n_machines == 1 else self._scores(X).argmax(axis=1)
         return self.classes_[codes]
 
     def distance(self, X):
@@ -276,23 +319,12 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine, ABC):
         Returns
         -------
         ndarray of shape (n,) or (n, n_problems)
-            One column per pair of classes if there are more than two.
+            One column per machine if there are several, a pair of classes each unless `multi_class` says otherwise.
         """
         check_is_fitted(self)
         with np.errstate(divide="ignore", invalid="ignore"):
             distance = self._raw_decision(X) / self.norm_
-        return distance[:, 0] if len(self.classes_) == 2 else distance
-
-
-class ClassWeight:
-    """None, "balanced" or a mapping from classes to numbers; the numbers are checked when the classes are known."""
-
-    @staticmethod
-    def problem(value: Any) -> str | None:
-        """What is wrong with the value, None when nothing is."""
-        if value is None or (isinstance(value, str) and value == "balanced") or isinstance(value, dict):
-            return None
-        return f"must be None, 'balanced' or a dict from classes to weights, got {value!r}."
+        return distance[:, 0] if self._plan.n_machines == 1 else distance
 
 
 class SVC(SupportVectorClassifier):
@@ -317,6 +349,8 @@ class SVC(SupportVectorClassifier):
         Price grows with the error or with its square.
     class_weight : dict, "balanced" or None, default=None
         Factors of C per class (asymmetric margins); "balanced" makes all classes count the same.
+    multi_class : {"ovo", "ovr", "dag", "ecoc", "one_class"} or Scheme, default="ovo"
+        How several classes are told apart, see `mercer.multiclass`.
     fit_intercept : bool, default=True
         False leaves out b; ``Linear() + 1`` then gives the regularised bias of [4]_.
     tol : float > 0, default=1e-3
@@ -357,7 +391,7 @@ class SVC(SupportVectorClassifier):
     n_support_ : int ndarray of shape (n_classes,)
         How many there are of each class.
     dual_coef_ : ndarray of shape (1, n_support) or CSR of shape (n_problems, n_support)
-        Multipliers times signs; a row for every pair of classes.
+        Multipliers times signs; a row for every machine of `multi_class`.
     intercept_ : ndarray of shape (n_problems,)
         The offsets b.
     coef_ : ndarray of shape (n_problems, n_features)
@@ -389,7 +423,7 @@ class SVC(SupportVectorClassifier):
     Notes
     -----
     Training takes between O(n d n_support) and O(n^2 d) for the usual parameters, more for large C, and memory
-    O(n d) plus the budget; prediction O(d n_support) per sample. Several classes: one machine per pair, which vote.
+    O(n d) plus the budget; prediction O(d n_support) per sample. Several classes: see `mercer.multiclass`.
 
     References
     ----------
@@ -424,6 +458,7 @@ class SVC(SupportVectorClassifier):
         C=1.0,
         loss="hinge",
         class_weight=None,
+        multi_class="ovo",
         fit_intercept=True,
         tol=1e-3,
         gap_tol=None,
@@ -441,6 +476,7 @@ class SVC(SupportVectorClassifier):
         self.C = C
         self.loss = loss
         self.class_weight = class_weight
+        self.multi_class = multi_class
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.gap_tol = gap_tol
@@ -461,7 +497,7 @@ class SVC(SupportVectorClassifier):
         )
 
     def _model(self, problem, result):
-        return problem.sign * result.a, result.offsets.plus, 1.0
+        return Model(scale=1.0, offset=result.offsets.plus, edge=1.0)
 
 
 class NuSVC(SupportVectorClassifier):
@@ -482,6 +518,8 @@ class NuSVC(SupportVectorClassifier):
         Larger allows more errors and takes more support vectors. At most twice the share of the smaller class.
     class_weight : dict, "balanced" or None, default=None
         Factors of the weights per class.
+    multi_class : {"ovo", "ovr", "dag", "ecoc", "one_class"} or Scheme, default="ovo"
+        How several classes are told apart, see `mercer.multiclass`.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions; smaller is more exact and slower.
     gap_tol : float > 0 or None, default=None
@@ -577,6 +615,7 @@ class NuSVC(SupportVectorClassifier):
         *,
         nu=0.5,
         class_weight=None,
+        multi_class="ovo",
         tol=1e-3,
         gap_tol=None,
         max_iter=None,
@@ -592,6 +631,7 @@ class NuSVC(SupportVectorClassifier):
         self.kernel = kernel
         self.nu = nu
         self.class_weight = class_weight
+        self.multi_class = multi_class
         self.tol = tol
         self.gap_tol = gap_tol
         self.max_iter = max_iter
@@ -607,20 +647,25 @@ class NuSVC(SupportVectorClassifier):
     def _problem(self, gram, task, weight):
         return nu_margin(gram, task.sign, self.nu, task.cost * weight, index=task.index)
 
+    def _check_all(self):
+        super()._check_all()
+        if not self._scheme.unit_targets:
+            raise ValueError(
+                f"multi_class must have machines with targets +1 and -1 for NuSVC, which finds their size rho itself, got "
+                f"{self.multi_class!r}; use targets='signs', or SVC."
+            )
+
     def _rho(self, result: SolverResult) -> float:
         """Free variables see b - rho on the positive side and b + rho on the negative one. [CY eq 1.50]"""
         return 0.5 * (result.offsets.minus - result.offsets.plus)
 
-    def _scale(self, problem, result):
+    def _model(self, problem, result):
         rho = self._rho(result)
         # No rho, no band to scale: the classes lie on each other.
         smallest = 1e-10 * (1.0 + abs(result.offsets.plus) + abs(result.offsets.minus))
-        return 1.0 / rho if rho > smallest else 1.0
-
-    def _model(self, problem, result):
-        scale, rho = self._scale(problem, result), self._rho(result)
+        scale = 1.0 / rho if rho > smallest else 1.0
         b = 0.5 * (result.offsets.plus + result.offsets.minus)
-        return problem.sign * result.a * scale, b * scale, rho * scale
+        return Model(scale, b * scale, rho * scale)
 
     @property
     def rho_(self):

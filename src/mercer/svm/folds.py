@@ -1,7 +1,8 @@
-"""Cross-validation over one Gram matrix: the problems of all folds, and the decision values of what they held out."""
+"""Cross-validation over one Gram matrix: who is taught in every fold, and decision values of what it holds out."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Protocol
 
 import numpy as np
 
@@ -9,84 +10,91 @@ from mercer.calibration import HeldOut
 from mercer.errors import InfeasibleError
 from mercer.gram import Gram
 from mercer.multiclass import Plan
-from mercer.problems import DualProblem
-from mercer.solvers import SolverResult, combine, warn_unless_solved
 
-__all__ = ["Folds"]
+__all__ = ["Folds", "naming_the_fold"]
+
+
+class Function(Protocol):
+    """A decision function: coefficients of some of the samples, and an offset."""
+
+    index: np.ndarray
+    coefficients: np.ndarray
+    offset: float
 
 
 class Folds:
-    """The problems of a classifier for every fold, over the Gram matrix of all its samples.
+    """The folds of a classifier, over the Gram matrix of all its samples.
 
     Parameters
     ----------
-    machine : SupportVectorClassifier
-        Makes the problems and reads their results.
-    gram, plan, codes, weight :
-        Of all samples: the kernel matrix, the scheme, class numbers (-1: takes no part) and weights.
+    plan, gram, codes, weight :
+        Of all samples: the scheme, the kernel matrix, class numbers (-1: takes no part) and weights.
     splits : list of (train, test)
         Numbers of samples with a class.
+
+    Attributes
+    ----------
+    taught : list of int arrays of shape (n,)
+        Class numbers as each fold is to learn them, -1 for what it is not to see.
     """
 
     def __init__(
         self,
-        machine: Any,
-        gram: Gram,
         plan: Plan,
+        gram: Gram,
         codes: np.ndarray,
         weight: np.ndarray,
         splits: Sequence[tuple[np.ndarray, np.ndarray]],
     ):
-        self.machine, self.gram, self.plan, self.codes, self.weight = machine, gram, plan, codes, weight
-        self.splits = splits
-        self.problems: list[list[DualProblem]] = []
+        self.plan, self.gram, self.codes, self.weight, self.splits = plan, gram, codes, weight, splits
+        self.taught = []
         for train, _ in splits:
-            inside = np.full(len(codes), -1)
-            inside[train] = codes[train]
-            try:
-                self.problems.append(machine._problems(gram, plan, inside, weight))
-            except InfeasibleError as error:
-                raise InfeasibleError(f"In a fold of the calibration, {error}") from error
+            seen = np.full(len(codes), -1)
+            seen[train] = codes[train]
+            self.taught.append(seen)
 
-    def held_out(self, results: Sequence[SolverResult], pairs: bool) -> HeldOut:
-        """Decision values of the samples that each fold held out, from the solutions of all problems in order.
+    def held_out(self, learnt: Sequence[Sequence[Function]], pairs: bool) -> HeldOut:
+        """Decision values of the samples that each fold holds out, from the functions that it has learnt.
 
         One column per pair of classes for the samples of the pair, or what the decision function gives.
         """
-        values, start = [], 0
-        for problems, (_, test) in zip(self.problems, self.splits, strict=True):
-            solved = results[start : start + len(problems)]
-            start += len(problems)
-            values.append((self._of_pairs if pairs else self._of_scores)(problems, solved, test))
+        decide = self._of_pairs if pairs else self._of_scores
+        values = [decide(functions, test) for functions, (_, test) in zip(learnt, self.splits, strict=True)]
         index = np.concatenate([test for _, test in self.splits])
         return HeldOut(np.concatenate(values), self.codes[index], self.weight[index])
 
-    def warn(self, results: Sequence[SolverResult]) -> None:
-        """Tell of folds that are not solved."""
-        warn_unless_solved(combine(results), f"A fold of {type(self.machine).__name__}")
-
-    def _models(self, problems: Sequence[DualProblem], results: Sequence[SolverResult]):
-        """Support, coefficients and offset of every problem."""
-        for problem, result in zip(problems, results, strict=True):
-            coefficients, offset, _ = self.machine._model(problem, result)
-            support = np.flatnonzero(coefficients)
-            yield problem.index[support], coefficients[support], offset
-
-    def _of_pairs(self, problems, results, test: np.ndarray) -> np.ndarray:
+    def _of_pairs(self, functions: Sequence[Function], test: np.ndarray) -> np.ndarray:
         """Every pair for its own classes, NaN elsewhere: K[test, support] is needed in small pieces only."""
-        values = np.full((len(test), len(problems)), np.nan)
-        for k, (support, coefficients, offset) in enumerate(self._models(problems, results)):
-            negative, positive = self.plan.sides[k]
-            rows = np.flatnonzero(np.isin(self.codes[test], (*negative, *positive)))
-            values[rows, k] = self.gram.dot_part(test[rows], support, coefficients[:, np.newaxis])[:, 0] + offset
+        values = np.full((len(test), len(functions)), np.nan)
+        members = [np.flatnonzero(self.codes[test] == c) for c in range(self.plan.n_classes)]
+        for k, function in enumerate(functions):
+            classes = self.plan.code.indices[self.plan.code.indptr[k] : self.plan.code.indptr[k + 1]]
+            rows = np.concatenate([members[c] for c in classes])
+            support = np.flatnonzero(function.coefficients)
+            coefficients = function.coefficients[support, np.newaxis]
+            product = self.gram.dot_part(test[rows], function.index[support], coefficients)
+            values[rows, k] = product[:, 0] + function.offset
         return values
 
-    def _of_scores(self, problems, results, test: np.ndarray) -> np.ndarray:
-        """All problems for all samples, over kernel values computed once."""
-        models = list(self._models(problems, results))
-        together = np.unique(np.concatenate([support for support, _, _ in models]))
-        coefficients = np.zeros((len(together), len(models)))
-        for k, (support, values, _) in enumerate(models):
-            coefficients[np.searchsorted(together, support), k] = values
-        raw = self.gram.dot_part(test, together, coefficients) + np.array([offset for *_, offset in models])
-        return raw[:, 0] if self.plan.n_classes == 2 else self.plan.scores(raw)
+    def _of_scores(self, functions: Sequence[Function], test: np.ndarray) -> np.ndarray:
+        """All functions for all samples, over kernel values computed once."""
+        coefficients = np.zeros((self.gram.n, len(functions)))
+        for k, function in enumerate(functions):
+            coefficients[function.index, k] = function.coefficients
+        support = np.flatnonzero(coefficients.any(axis=1))
+        raw = self.gram.dot_part(test, support, coefficients[support]) + np.array([f.offset for f in functions])
+        if len(functions) == 1:
+            return raw[:, 0]
+        scores = self.plan.scores(raw)
+        return scores[:, 1] - scores[:, 0] if self.plan.n_classes == 2 else scores
+
+
+@contextmanager
+def naming_the_fold(is_fold: bool) -> Iterator[None]:
+    """What cannot be done in a fold is said to be in one: it may well be possible with all samples."""
+    try:
+        yield
+    except InfeasibleError as error:
+        if not is_fold:
+            raise
+        raise InfeasibleError(f"In a fold of the calibration, {error}") from error
