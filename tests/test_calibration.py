@@ -3,18 +3,20 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from registry import training_set
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LinearRegression, RidgeClassifier
-from sklearn.model_selection import GridSearchCV, GroupKFold, ShuffleSplit
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, ShuffleSplit, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import NearestCentroid
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC as TheirSVC
+from sklearn.utils import get_tags
 
 from mercer.calibration import (
     Calibrated,
@@ -31,7 +33,7 @@ from mercer.calibration.folds import deal
 from mercer.errors import InfeasibleError
 from mercer.kernels import RBF
 from mercer.solvers import SMO
-from mercer.svm import SVC, NuSVC
+from mercer.svm import SVC, LinearSVC, NuSVC
 
 X, Y = training_set(SVC(), n=80)
 
@@ -116,6 +118,14 @@ def test_splits_are_refused(split, message):
 def test_nothing_held_out(cv):
     with pytest.raises(ValueError, match="holds out no sample"):
         Calibrated(SVC(), cv=cv).fit(X, Y)
+
+
+@pytest.mark.parametrize("estimator", [SVC(kernel=RBF(gamma=0.5)), RidgeClassifier()])
+def test_splitters_see_no_sample_of_weight_zero(estimator):
+    weight = np.where(np.random.default_rng(3).random(len(X)) < 0.3, 0.0, 1.0)
+    used, splitter = weight > 0, KFold(4)
+    first = Calibrated(estimator, cv=splitter).fit(X, Y, sample_weight=weight)
+    assert_allclose(first.predict_proba(X), Calibrated(estimator, cv=splitter).fit(X[used], Y[used]).predict_proba(X))
 
 
 def test_groups_are_for_explicit_splits():
@@ -206,6 +216,46 @@ def test_pipelines_and_searches():
     assert search.best_params_["estimator__C"] in (0.1, 10.0)
 
 
+def test_tags_are_those_of_the_estimator():
+    assert get_tags(Calibrated(SVC())).input_tags.sparse
+    assert not get_tags(Calibrated(GaussianNB())).input_tags.sparse
+    K = RBF(gamma=0.5)(X)
+    given = cross_val_score(Calibrated(SVC(kernel="precomputed")), K, Y, cv=4)
+    assert_array_equal(given, cross_val_score(Calibrated(SVC(kernel=RBF(gamma=0.5))), X, Y, cv=4))
+
+
+def test_names_of_features():
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    for machine in (Calibrated(SVC()), Calibrated(RidgeClassifier())):
+        assert_array_equal(machine.fit(frame, Y).feature_names_in_, ["a", "b", "c"])
+        assert machine.n_features_in_ == 3
+        assert not hasattr(machine.fit(X[:, :2], Y), "feature_names_in_")
+        assert machine.n_features_in_ == 2
+
+
+@pytest.mark.parametrize("scheme", ["ovo", "dag", "ovr", "ecoc", "one_class"])
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_schemes(scheme, n_classes):
+    """Pairs are coupled; of any other scheme the scores are calibrated. Folds agree with machines of their own."""
+    samples, y = training_set(SVC(), n=120, n_classes=n_classes)
+    machine = SVC(kernel=RBF(gamma=0.5), multi_class=scheme)
+    calibrated = Calibrated(machine).fit(samples, y)
+    assert bool(calibrated.calibration_.pairs) == (n_classes > 2 and scheme in ("ovo", "dag"))
+    short = clone(machine).set_params(probability=True).fit(samples, y)
+    assert_array_equal(short.predict_proba(samples), calibrated.predict_proba(samples))
+    assert_array_equal(short.predict(samples), short.predict_proba(samples).argmax(axis=1))
+    if not calibrated.calibration_.pairs:
+        apart = Calibrated(make_pipeline(machine)).fit(samples, y)
+        assert_allclose(apart.predict_proba(samples), calibrated.predict_proba(samples), rtol=1e-5)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_linear_machines(n_classes):
+    samples, y = training_set(SVC(), n=120, n_classes=n_classes)
+    machine = Calibrated(LinearSVC()).fit(samples, y, sample_weight=np.linspace(0.5, 1.5, 120))
+    assert_array_equal(machine.predict(samples), machine.predict_proba(samples).argmax(axis=1))
+
+
 def test_a_calibrated_machine_may_be_calibrated_again():
     machine = Calibrated(SVC(probability=True)).fit(X, Y)
     assert_allclose(machine.calibration_.maps[0].slope, 1.0, atol=0.5)
@@ -284,6 +334,7 @@ def test_probabilities_far_out():
 
 def test_nearly_equal_probabilities_agree_with_nearly_equal_decisions():
     scores = 1.0 + np.random.default_rng(0).integers(-4, 5, (2000, 3)) * np.finfo(float).eps
+    scores[:, 2] -= np.log(2)  # of probabilities around 0.4 some differ less than their logarithms
     for calibration in (Calibration(3, scale=1.0), Calibration(3, (Sigmoid(1.0, 0.0),) * 3)):
         decision, probability = calibration.decision(scores), calibration.probabilities(scores)
         assert_array_equal(decision.argmax(axis=1), probability.argmax(axis=1))

@@ -78,6 +78,19 @@ def test_sigmoid_is_the_optimum(rng, targets):
     assert_allclose([slope, offset], [a, b], rtol=1e-9)
 
 
+def test_sigmoid_of_outliers(rng):
+    """Far decision values and uneven weights, for which full steps of Newton's method go astray."""
+    for _ in range(100):
+        f = 10 ** rng.uniform(-1, 3) * rng.standard_t(1, size=rng.integers(6, 40))
+        positive = rng.random(len(f)) < 1 / (1 + np.exp(-np.clip(f, -30, 30)))
+        weight = 10 ** rng.uniform(-3, 3, len(f))
+        slope, offset = fit_sigmoid(f, positive, weight)
+        error = weight * (1 / (1 + np.exp(-np.clip(slope * f + offset, -700, 700))) - platt_targets(positive, weight))
+        assert abs(error.sum()) <= 1e-8 * weight.sum()
+        if slope > 0:
+            assert abs((error * f).sum()) <= 1e-8 * weight.sum() * np.abs(f).max()
+
+
 def test_slope_is_never_negative(rng):
     """The wrong way round, the constrained optimum is the mean target for everyone."""
     f, positive = noisy_decisions(rng)
@@ -294,7 +307,7 @@ def test_coupling_of_pairs_that_are_sure():
     """Also where they contradict each other."""
     pairs = [(0, 1), (0, 2), (1, 2)]
     coupled = couple(np.array([[1.0, 1.0, 1.0], [1.0, 0.0, 1.0], [0.0, 0.0, 0.0]]), pairs, 3)
-    assert np.isfinite(coupled).all()
+    assert (coupled > 0).all()
     assert_allclose(coupled.sum(axis=1), 1.0)
     assert_allclose(coupled, [[0, 0, 1], [1 / 3, 1 / 3, 1 / 3], [1, 0, 0]], atol=1e-6)
 
@@ -381,6 +394,10 @@ def test_calibration_error(rng, n_classes):
     assert calibration_error(y, p, n_bins=7, sample_weight=weight) == pytest.approx(
         naive_calibration_error(y, p, 7, weight)
     )
+    # a bin contains its upper end
+    assert calibration_error([0, 1], [[0.6, 0.4], [0.6, 0.4]], n_bins=5) == pytest.approx(0.1)
+    ends = [[0.6, 0.4], [0.35, 0.65]]
+    assert calibration_error([0, 0], ends, classes=[0, 1], n_bins=5) == pytest.approx((0.4 + 0.65) / 2)
     # of equal numbers of samples
     order = np.array_split(np.argsort(p.max(axis=1)), 5)
     right = p.argmax(axis=1) == y

@@ -17,9 +17,12 @@ __all__ = ["Folds", "naming_the_fold"]
 class Function(Protocol):
     """A decision function: coefficients of some of the samples, and an offset."""
 
-    index: np.ndarray
-    coefficients: np.ndarray
-    offset: float
+    @property
+    def index(self) -> np.ndarray: ...
+    @property
+    def coefficients(self) -> np.ndarray: ...
+    @property
+    def offset(self) -> float: ...
 
 
 class Folds:
