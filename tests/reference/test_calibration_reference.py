@@ -395,9 +395,8 @@ def test_calibration_error(rng, n_classes):
         naive_calibration_error(y, p, 7, weight)
     )
     # a bin contains its upper end
-    assert calibration_error([0, 1], [[0.6, 0.4], [0.6, 0.4]], n_bins=5) == pytest.approx(0.1)
-    ends = [[0.6, 0.4], [0.35, 0.65]]
-    assert calibration_error([0, 0], ends, classes=[0, 1], n_bins=5) == pytest.approx((0.4 + 0.65) / 2)
+    ends = [[0.75, 0.25], [0.1, 0.9]]
+    assert calibration_error([0, 0], ends, classes=[0, 1], n_bins=4) == pytest.approx((0.25 + 0.9) / 2)
     # of equal numbers of samples
     order = np.array_split(np.argsort(p.max(axis=1)), 5)
     right = p.argmax(axis=1) == y
