@@ -68,8 +68,9 @@ def fold_splitter(cv: Any, random_state: Any) -> Callable[[Any, np.ndarray, np.n
             missing = np.flatnonzero(np.bincount(codes[train], minlength=len(classes)) == 0)
             if len(missing):
                 label, members = classes.tolist()[missing[0]], np.count_nonzero(codes == missing[0])
+                size = f"{members} sample{'s' if members > 1 else ''}"
                 raise ValueError(
-                    f"{name} leaves no sample of class {label!r}, which has {members}, to train on in one of its "
+                    f"{name} leaves no sample of class {label!r} (it has {size}) to train on in one of its "
                     "splits; every class needs at least 2 samples, in different folds. Give other splits as the cv of "
                     "Calibrated, or None to calibrate on the training samples."
                 )
