@@ -22,8 +22,8 @@ def couple(probability: np.ndarray, pairs: Sequence[tuple[int, int]], n_classes:
 
         \\min_p \\sum_i \\sum_{j \\ne i} (r_{ji} p_i - r_{ij} p_j)^2 \\quad\\text{s.t.}\\quad \\sum_i p_i = 1,
 
-    whose solution is never negative. It is one linear system per sample, of n_classes + 1 unknowns [1, eq. 21]_; all
-    samples are solved in one call.
+    whose solution is never negative. It is one linear system per sample, of n_classes + 1 unknowns (eq. 21 of [1]_);
+    all samples are solved in one call.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ class HeldOut(NamedTuple):
     """What a calibration is learnt from: decision values with the classes and weights of their samples."""
 
     values: np.ndarray
-    """Shape (m,) for two classes, (m, n_classes) for scores, (m, n_pairs) for pairs: NaN outside of the pair."""
+    """Shape (m,) for two classes, (m, n_classes) for scores, (m, n_pairs) for pairs."""
     codes: np.ndarray
     """Class numbers."""
     weight: np.ndarray
