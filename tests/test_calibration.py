@@ -99,6 +99,13 @@ def test_cv_is_refused(cv):
         Calibrated(SVC(), cv=cv).fit(X, Y)
 
 
+@pytest.mark.parametrize("machine", [Calibrated(SVC(), random_state="x"), SVC(probability=True, random_state="x")])
+def test_random_state_is_refused_before_any_kernel_value(machine):
+    name = "estimator__kernel" if isinstance(machine, Calibrated) else "kernel"
+    with pytest.raises(ValueError, match="'x' cannot be used to seed"):
+        clone(machine).set_params(**{name: lambda A, B: pytest.fail("a kernel value was asked for")}).fit(X, Y)
+
+
 @pytest.mark.parametrize(
     ("split", "message"),
     [

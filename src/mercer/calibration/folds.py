@@ -45,6 +45,7 @@ def fold_splitter(cv: Any, random_state: Any) -> Callable[[Any, np.ndarray, np.n
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
         if problem := Number(2, integer=True).problem(cv):
             raise ValueError(f"cv {problem}")
+        check_random_state(random_state)  # refuses what is none, before anything is computed
     elif isinstance(cv, (str, bool, float)) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
         raise ValueError(
             "cv must be an int >= 2, a splitter, an iterable of (train, test), 'prefit', 'in-sample' or None, "
