@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 
 _ROOMS = (
     "calibration",
+    "data",
     "datasets",
     "errors",
     "gram",

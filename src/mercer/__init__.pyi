@@ -1,4 +1,5 @@
 from . import calibration as calibration
+from . import data as data
 from . import datasets as datasets
 from . import errors as errors
 from . import gram as gram
