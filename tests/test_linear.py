@@ -285,17 +285,29 @@ def test_native_arguments_are_checked():
         _native.linear_products(X, None, c, 1)
     with pytest.raises(ValueError, match="one entry per row"):
         _native.linear_moments(X, None, w, 1)
-    with pytest.raises(ValueError, match="A must be square"):
-        _native.solve_definite(X, w)
+    with pytest.raises(ValueError, match="moments must be square"):
+        _native.newton_step(X, None, 0.0, w)
+    with pytest.raises(ValueError, match="right must have one entry per unknown"):
+        _native.newton_step(np.eye(3), w, 1.0, w)
+    with pytest.raises(ValueError, match="border must have one entry per weight"):
+        _native.newton_step(np.eye(3), c, 1.0, c)
+    with pytest.raises(ValueError, match="corner must be positive"):
+        _native.newton_step(np.eye(3), w, 0.0, c)
+    with pytest.raises(ValueError, match="moments must be finite"):
+        _native.newton_step(np.full((3, 3), np.nan), None, 0.0, w)
 
 
-def test_solve_definite():
+def test_newton_step():
     rng = np.random.default_rng(0)
     for n in (1, 2, 17, 60):
-        A = rng.normal(size=(n, 2 * n))
-        A, b = A @ A.T, rng.normal(size=n)
-        assert_allclose(A @ _native.solve_definite(A, b), b, atol=1e-9)
-    assert _native.solve_definite(-np.eye(2), np.ones(2)) is None
+        A = rng.normal(size=(n, 2 * n)) * 10.0 ** rng.uniform(-3, 3, size=(n, 1))
+        A, m, b = A @ A.T, rng.normal(size=n), rng.normal(size=n + 1)
+        assert_allclose(_native.newton_step(A, None, 0.0, b[1:]), np.linalg.solve(A + np.eye(n), b[1:]), rtol=1e-6)
+        corner = m @ np.linalg.solve(A + np.eye(n), m) + 1.0
+        full = np.block([[A + np.eye(n), m[:, np.newaxis]], [m, corner]])
+        assert_allclose(_native.newton_step(A, m, corner, b), np.linalg.solve(full, b), rtol=1e-6)
+    # Indefinite by rounding: the nearest system that is not.
+    assert np.isfinite(_native.newton_step(np.ones((2, 2)), np.array([1e3, 1e3]), 1.0, np.ones(3))).all()
 
 
 def test_line_minimum():

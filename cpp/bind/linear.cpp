@@ -111,19 +111,23 @@ Numbers respond(Vector<double> z, Vector<double> pull, Vector<double> stiffness,
   return own(std::move(out), {responses.n});
 }
 
-std::optional<Numbers> solve_definite_system(Matrix<double> a, Vector<double> b) {
-  const std::size_t n = a.shape(0);
-  if (a.shape(1) != n || b.shape(0) != n) throw nb::value_error("A must be square, with as many rows as b");
-  std::vector<double> factor(a.data(), a.data() + n * n);
-  auto x = std::make_unique_for_overwrite<double[]>(n);
-  std::copy(b.data(), b.data() + n, x.get());
-  bool solved = false;
+Numbers newton_step_of(Matrix<double> moments, std::optional<Vector<double>> border, double corner,
+                       Vector<double> right) {
+  const std::size_t d = moments.shape(0);
+  if (moments.shape(1) != d) throw nb::value_error("moments must be square");
+  if (border) check_length(*border, d, "border must have one entry per weight");
+  check_length(right, d + border.has_value(), "right must have one entry per unknown");
+  for (std::size_t i = 0; i < d; ++i) {
+    if (!std::isfinite(moments.data()[i * d + i])) throw nb::value_error("moments must be finite");
+  }
+  if (border && !(corner > 0.0)) throw nb::value_error("corner must be positive");
+  std::vector<double> step;
   {
     nb::gil_scoped_release unlocked;
-    solved = solve_definite(find_level("").algebra, factor.data(), n, x.get());
+    step =
+        newton_step(find_level("").algebra, moments.data(), border ? border->data() : nullptr, corner, right.data(), d);
   }
-  if (!solved) return std::nullopt;
-  return own(std::move(x), {n});
+  return own(step);
 }
 
 nb::tuple descend(nb::handle x, Vector<std::int64_t> index, Vector<double> sign, Vector<double> linear,
@@ -179,8 +183,8 @@ void bind_linear(nb::module_& m) {
         "constant"_a, "tol"_a, "max_epochs"_a, "max_seconds"_a,
         "Dual coordinate descent over K = X X' + constant; total=None: no equality.\n\n"
         "Returns (a, offset, violation, epochs, settled).");
-  m.def("solve_definite", &solve_definite_system, "A"_a.noconvert(), "b"_a.noconvert(),
-        "A^-1 b for a symmetric positive definite A; None if a pivot of its Cholesky factor is not positive.");
+  m.def("newton_step", &newton_step_of, "moments"_a.noconvert(), "border"_a.noconvert().none(), "corner"_a,
+        "right"_a.noconvert(), "The solution x of [[1 + moments, border], [border', corner]] x = right.");
 }
 
 }  // namespace mercer::bind

@@ -161,15 +161,18 @@ class LinearMap {
  private:
   template <class T>
   double sparse_product(const T* values, std::size_t row, const double* w) const {
-    double sums[2] = {0.0, 0.0};  // side by side, so that one does not wait for the other
+    double sums[4] = {};  // side by side, so that one does not wait for the other
     std::int64_t e = samples_.starts[row];
     const std::int64_t end = samples_.starts[row + 1];
-    for (; e + 2 <= end; e += 2) {
-      sums[0] += double(values[e]) * w[samples_.columns[e]];
-      sums[1] += double(values[e + 1]) * w[samples_.columns[e + 1]];
+    const std::int32_t* columns = samples_.columns;
+    for (; e + 4 <= end; e += 4) {
+      sums[0] += double(values[e]) * w[columns[e]];
+      sums[1] += double(values[e + 1]) * w[columns[e + 1]];
+      sums[2] += double(values[e + 2]) * w[columns[e + 2]];
+      sums[3] += double(values[e + 3]) * w[columns[e + 3]];
     }
-    if (e < end) sums[0] += double(values[e]) * w[samples_.columns[e]];
-    return sums[0] + sums[1];
+    for (; e < end; ++e) sums[0] += double(values[e]) * w[columns[e]];
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
   }
 
   template <class T>
@@ -327,6 +330,31 @@ inline bool solve_definite(const Algebra& algebra, double* a, std::size_t n, dou
     algebra.subtract(x[i], a + i * n, i, x);
   }
   return true;
+}
+
+// The solution of (I + M, m; m', corner) x = right for M (d, d) and m (d), or without the border where m is null. The
+// equations are solved for a diagonal of ones, so that columns of very different size do no harm, and with a little
+// more than that where rounding has made them indefinite.
+inline std::vector<double> newton_step(const Algebra& algebra, const double* moments, const double* border,
+                                       double corner, const double* right, std::size_t d) {
+  const std::size_t n = d + (border != nullptr);
+  std::vector<double> scale(n), system(n * n), step(n);
+  for (std::size_t i = 0; i < d; ++i) scale[i] = 1.0 / std::sqrt(1.0 + moments[i * d + i]);
+  if (border) scale[d] = 1.0 / std::sqrt(corner);
+  for (double jitter = 0.0;; jitter = std::max(10.0 * jitter, 1e-14)) {
+    for (std::size_t i = 0; i < d; ++i) {
+      for (std::size_t j = 0; j < i; ++j) system[i * n + j] = moments[i * d + j] * scale[i] * scale[j];
+      system[i * n + i] = 1.0 + jitter;
+    }
+    if (border) {
+      for (std::size_t j = 0; j < d; ++j) system[d * n + j] = border[j] * scale[d] * scale[j];
+      system[d * n + d] = 1.0 + jitter;
+    }
+    for (std::size_t i = 0; i < n; ++i) step[i] = right[i] * scale[i];
+    if (solve_definite(algebra, system.data(), n, step.data())) break;
+  }
+  for (std::size_t i = 0; i < n; ++i) step[i] *= scale[i];
+  return step;
 }
 
 }  // namespace mercer

@@ -1,6 +1,7 @@
 """The Gram matrix of a linear kernel, which knows its features."""
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -55,10 +56,14 @@ class LinearGram(VectorGram):
         """Number of features, the constant one included."""
         return self.X.shape[1] + (self.constant > 0)
 
+    @cached_property
+    def _native_samples(self) -> Any:
+        return native_samples(self.X)
+
     def _pieces(self, rows: np.ndarray | None) -> Iterator[tuple[Any, np.ndarray | None, slice]]:
         """The samples of every piece, the numbers in it of those that are asked for, and their place in `rows`."""
         if self.in_one_piece:
-            yield native_samples(self.X), rows, slice(None)
+            yield self._native_samples, rows, slice(None)
             return
         for start, block in self.X:
             stop = start + block.shape[0]

@@ -173,7 +173,11 @@ class _Run:
         solver, problem = self.solver, self.problem
         most = EPOCHS if solver.max_iter is None else int(solver.max_iter)
         best, in_vain = np.inf, 0
-        wanted = max(COARSE, solver.tol) * problem.unit(self.a, problem.offsets(self.a, problem.linear))
+        # A ridge makes descent fast to the end; where there is none, it is slow in the end.
+        smooth = bool((problem.ridge > 0).all())
+        wanted = (self.tol if smooth else max(COARSE, solver.tol)) * problem.unit(
+            self.a, problem.offsets(self.a, problem.linear)
+        )
         while True:
             settled = self._descend(wanted, min(EPOCHS_PER_ROUND, most - self.epochs))
             result = self._certified("solved")
@@ -186,13 +190,15 @@ class _Run:
             if self._left() == 0.0:
                 return replace(result, status="max_seconds")
             at_play = self._at_play(result)
-            if len(at_play) <= FEW_AT_PLAY:
+            if len(at_play) <= FEW_AT_PLAY and not (smooth and settled):
                 self._settle(at_play, result)
                 result = self._certified("solved")
                 if self._is_good(result, self.tol):
                     return result
             elif not settled:
                 continue
+            if result.violation <= self.tol * problem.unit(result.a, result.offsets):  # it is the gap that is too large
+                self.tol *= FINER
             best, in_vain = (result.violation, 0) if result.violation < 0.5 * best else (best, in_vain + 1)
             if in_vain == PATIENCE or wanted <= SMALLEST * self.tol * problem.unit(result.a, result.offsets):
                 return result if self._is_good(result, solver.tol) else replace(result, status="stalled")

@@ -25,7 +25,7 @@ STEPS = 1000
 DIRECT_WEIGHTS = 1024
 CONJUGATE_STEPS = 200
 # The band of undecided samples shrinks by the first factor, by the second when it holds few samples for every weight.
-SHRINK, SHRINK_FEW, FEW_PER_WEIGHT = 0.2, 0.5, 4.0
+SHRINK, SHRINK_FEW, FEW_PER_WEIGHT = 0.2, 0.7, 4.0
 # A stage ends when what Newton's method has left over is this part of what the smoothing costs, or after so many steps.
 # Where nothing is smoothed, it is the last part of the dual objective.
 LEFT_OVER, STEPS_PER_STAGE = 0.1, 50
@@ -422,26 +422,11 @@ class _Run:
         if self.moments is None:
             return self._conjugate_direction(weight, right, right_offset)
         self._update_moments(weight)
-        k = len(self.w)
-        system = np.zeros((k + 1, k + 1)) if self.free_offset else np.zeros((k, k))
-        system[:k, :k] = self.moments
-        system.flat[: k * len(system) : len(system) + 1] += 1.0
-        if self.free_offset:
-            system[k, :k] = system[:k, k] = self.first
-            system[k, k] = self._offset_curvature(weight)
-            right = np.append(right, right_offset)
-        # Columns of very different size: the equations are solved for a diagonal of ones.
-        scale = 1.0 / np.sqrt(np.diagonal(system))
-        system *= np.outer(scale, scale)
-        jitter = 0.0
-        while True:
-            step = _native.solve_definite(system, right * scale)
-            if step is not None:
-                break
-            jitter = max(10 * jitter, 1e-14)
-            system.flat[:: len(system) + 1] += jitter
-        step *= scale
-        return (step[:k], float(step[k])) if self.free_offset else (step, 0.0)
+        if not self.free_offset:
+            return _native.newton_step(self.moments, None, 0.0, right), 0.0
+        corner = self._offset_curvature(weight)
+        step = _native.newton_step(self.moments, self.first, corner, np.append(right, right_offset))
+        return step[:-1], float(step[-1])
 
     def _offset_curvature(self, weight: np.ndarray) -> float:
         """The sum of the weights; of some of them all where no sample is undecided, or the offset would run away."""
@@ -453,10 +438,12 @@ class _Run:
         if len(changed) < len(now):
             difference = (weight - self.weight)[changed]
             self.moments = self.moments + self.gram.moments(difference, self.part.some(changed))
-            self.first = self.first + self.gram.sums(difference, self.part.some(changed))
+            if self.free_offset:
+                self.first = self.first + self.gram.sums(difference, self.part.some(changed))
         else:
             self.moments = self.gram.moments(weight[now], self.part.some(now))
-            self.first = self.gram.sums(weight[now], self.part.some(now))
+            if self.free_offset:
+                self.first = self.gram.sums(weight[now], self.part.some(now))
         self.weight = weight
 
     def _conjugate_direction(
