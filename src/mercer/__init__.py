@@ -14,7 +14,19 @@ from importlib import import_module as _import_module
 
 __version__ = "0.1.0"
 
-_ROOMS = ("datasets", "errors", "gram", "kernels", "multiclass", "plots", "problems", "solvers", "svm", "threads")
+_ROOMS = (
+    "compat",
+    "datasets",
+    "errors",
+    "gram",
+    "kernels",
+    "multiclass",
+    "plots",
+    "problems",
+    "solvers",
+    "svm",
+    "threads",
+)
 _ROOM_OF = {
     "LinearOneClassSVM": "svm",
     "LinearSVC": "svm",
@@ -25,6 +37,8 @@ _ROOM_OF = {
     "SVC": "svm",
     "SVDD": "svm",
     "SVR": "svm",
+    "patch_sklearn": "compat.sklearn",
+    "unpatch_sklearn": "compat.sklearn",
 }
 
 __all__ = ["__version__", *_ROOMS, *_ROOM_OF]

@@ -1,3 +1,4 @@
+from . import compat as compat
 from . import datasets as datasets
 from . import errors as errors
 from . import gram as gram
@@ -8,6 +9,8 @@ from . import problems as problems
 from . import solvers as solvers
 from . import svm as svm
 from . import threads as threads
+from .compat.sklearn import patch_sklearn as patch_sklearn
+from .compat.sklearn import unpatch_sklearn as unpatch_sklearn
 from .svm import SVC as SVC
 from .svm import SVDD as SVDD
 from .svm import SVR as SVR

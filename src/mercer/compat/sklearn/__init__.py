@@ -1,0 +1,6 @@
+"""scikit-learn's support vector machines with mercer's engine."""
+
+from mercer.compat.sklearn.kernel_machines import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from mercer.compat.sklearn.patching import patch_sklearn, unpatch_sklearn
+
+__all__ = ["SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM", "patch_sklearn", "unpatch_sklearn"]
