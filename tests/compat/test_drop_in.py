@@ -134,7 +134,7 @@ def test_predictions_are_made_from_the_attributes():
     X, y = training_set(SVC(), n_classes=3)
     machine = SVC().fit(X, y)
     before = machine.decision_function(X)
-    machine._intercept_ = machine._intercept_ + [5.0, 0.0, 0.0]  # class 0 against class 1
+    machine._intercept_ = machine._intercept_ + np.array([5.0, 0.0, 0.0])  # class 0 against class 1
     after = machine.decision_function(X)
     assert (after[:, 0] > before[:, 0]).all()
     assert (after[:, 1] < before[:, 1]).all()
