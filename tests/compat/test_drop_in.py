@@ -20,7 +20,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mercer
 from mercer.compat import sklearn as drop_in
+from mercer.compat.sklearn import kernel_machines
 from mercer.errors import NotSeparableError
+from mercer.svm import SVC as Machine
 
 CLASSES = [name for name in drop_in.__all__ if not name.endswith("patch_sklearn")]
 SVC, SVR = drop_in.SVC, drop_in.SVR
@@ -165,15 +167,17 @@ def test_samples_without_weight_are_no_samples(machine):
     assert np.allclose(machine.predict(X), fewer.predict(X), rtol=1e-9)
 
 
-def test_a_class_without_weight_is_never_predicted():
+@pytest.mark.parametrize("absent", [0, 1, 3])
+def test_a_class_without_weight_is_never_predicted(absent):
     X, y = training_set(SVC(), n=120, n_classes=4)
-    weight = (y != 1).astype(float)
-    machine = SVC(gamma=0.5).fit(X, y, sample_weight=weight)
-    others = SVC(gamma=0.5).fit(X[y != 1], y[y != 1])
+    used = y != absent
+    machine = SVC(gamma=0.5).fit(X, y, sample_weight=used)
+    others = SVC(gamma=0.5).fit(X[used], y[used])
     assert machine.classes_.tolist() == [0, 1, 2, 3]
     assert machine.dual_coef_.shape[0] == 3
     assert machine.decision_function(X).shape == (120, 4)
-    assert machine.n_iter_.tolist()[0] == 0
+    pairs = [(i, j) for i in range(4) for j in range(i + 1, 4)]
+    assert [steps == 0 for steps in machine.n_iter_] == [absent in pair for pair in pairs]
     assert np.array_equal(machine.predict(X), others.predict(X))
 
 
@@ -208,6 +212,23 @@ def test_max_iter(machine, max_iter):
     assert len(caught) == 1
     assert machine.fit_status_ == 1
     assert np.max(machine.n_iter_) == max(1, max_iter)
+
+
+def test_all_steps_used_up_is_a_limit_reached():
+    with pytest.warns(ConvergenceWarning, match="Solver terminated early"):
+        machine = SVC(kernel="linear", max_iter=1).fit([[0.0], [1.0]], [0, 1])
+    assert machine.result_.status == "solved"
+    assert machine.fit_status_ == 1
+
+
+def test_cache_size_is_the_memory_of_the_machine(monkeypatch):
+    given = {}
+    monkeypatch.setattr(
+        kernel_machines.svm, "SVC", lambda **parameters: given.update(parameters) or Machine(**parameters)
+    )
+    X, y = training_set(SVC())
+    SVC(cache_size=7).fit(X, y)
+    assert given["memory"] == 7
 
 
 def test_no_warning_but_scikit_learns():
