@@ -112,6 +112,11 @@ DROP_INS: dict[str, Callable[[], Any]] = {
     "SVR": lambda: drop_in.SVR(),
     "NuSVR": lambda: drop_in.NuSVR(),
     "OneClassSVM": lambda: drop_in.OneClassSVM(nu=0.3),
+    "LinearSVC": lambda: drop_in.LinearSVC(),
+    "LinearSVC hinge": lambda: drop_in.LinearSVC(loss="hinge"),
+    "LinearSVC l1": lambda: drop_in.LinearSVC(penalty="l1"),
+    "LinearSVR": lambda: drop_in.LinearSVR(),
+    "LinearSVR squared": lambda: drop_in.LinearSVR(loss="squared_epsilon_insensitive", epsilon=0.1),
 }
 
 

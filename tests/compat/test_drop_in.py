@@ -29,6 +29,11 @@ SVC, SVR = drop_in.SVC, drop_in.SVR
 
 
 @pytest.fixture(params=sorted(DROP_INS))
+def any_machine(request):
+    return DROP_INS[request.param]()
+
+
+@pytest.fixture(params=sorted(name for name in DROP_INS if not name.startswith("Linear")))
 def machine(request):
     return DROP_INS[request.param]()
 
@@ -49,19 +54,20 @@ def test_signature(name):
         assert hasattr(ours, method) == hasattr(theirs, method)
 
 
-def test_attributes_are_those_of_scikit_learn(machine):
-    X, y = training_set(machine, n_classes=3)
-    (theirs,) = (base for base in type(machine).__mro__ if base.__module__ == "sklearn.svm._classes")
-    theirs = theirs(**machine.get_params())
+def test_attributes_are_those_of_scikit_learn(any_machine):
+    X, y = training_set(any_machine, n_classes=3)
+    (theirs,) = (base for base in type(any_machine).__mro__ if base.__module__ == "sklearn.svm._classes")
+    theirs = theirs(**any_machine.get_params())
     for sparse in (False, True):
         data = csr_array(X) if sparse else X
-        ours = vars(machine.fit(data, y))
+        ours = vars(any_machine.fit(data, y))
         for name, value in vars(theirs.fit(data, y)).items():
             assert type(ours[name]) is type(value) or np.isscalar(value), name
             assert getattr(ours[name], "dtype", None) == getattr(value, "dtype", None), name
             assert np.ndim(ours[name]) == np.ndim(value), name
         assert set(ours) - set(vars(theirs)) == {"result_"}
-        assert issparse(machine.support_vectors_) == issparse(machine.dual_coef_) == sparse
+        if hasattr(any_machine, "dual_coef_"):
+            assert issparse(any_machine.support_vectors_) == issparse(any_machine.dual_coef_) == sparse
 
 
 def test_support_vectors_are_grouped_by_class():
@@ -82,14 +88,25 @@ NU = {
 }
 
 
+# Weights of features are within `tol` of each other, which the check is too strict for; with a small tol it is not.
+INEXACT = dict.fromkeys(UNWEIGHTED, "two solutions within tol=1e-4 of the optimum")
+
+
 def expected_failures(machine):
-    failures = dict(UNWEIGHTED) if machine.gamma == "scale" else {}
+    if not hasattr(machine, "gamma"):
+        return (
+            INEXACT
+            if "squared" in machine.loss and machine.tol == 1e-4 and machine.get_params().get("penalty") != "l1"
+            else {}
+        )
+    failures = UNWEIGHTED if machine.gamma == "scale" else {}
     return failures | NU if isinstance(machine, drop_in.NuSVC) else failures
 
 
 CHECKED = [make() for make in DROP_INS.values()]
-CHECKED += [clone(machine).set_params(gamma=0.5) for machine in CHECKED if machine.gamma == "scale"]
+CHECKED += [clone(machine).set_params(gamma=0.5) for machine in CHECKED if getattr(machine, "gamma", 0) == "scale"]
 CHECKED += [SVC(kernel="precomputed", gamma=0.0), SVR(kernel="precomputed", gamma=0.0)]
+CHECKED += [drop_in.LinearSVC(tol=1e-9), drop_in.LinearSVR(loss="squared_epsilon_insensitive", tol=1e-9)]
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -106,16 +123,16 @@ class Forbidden:
         raise AssertionError(f"{name} of scikit-learn's solvers was called")
 
 
-def test_no_call_into_libsvm(machine, monkeypatch):
+def test_no_call_into_libsvm(any_machine, monkeypatch):
     for module in ("libsvm", "libsvm_sparse", "liblinear"):
         monkeypatch.setattr(_base, module, Forbidden())
-    X, y = training_set(machine, n_classes=3)
+    X, y = training_set(any_machine, n_classes=3)
     with pytest.raises(AssertionError, match="of scikit-learn's solvers was called"):
         _classes.OneClassSVM().fit(X)
     for data in (X, csr_array(X)):
-        machine.fit(data, y)
-        machine.predict(data)
-        getattr(machine, "decision_function", machine.predict)(data)
+        any_machine.fit(data, y)
+        any_machine.predict(data)
+        getattr(any_machine, "decision_function", any_machine.predict)(data)
 
 
 def test_an_unknown_scikit_learn_is_refused():
@@ -125,11 +142,11 @@ def test_an_unknown_scikit_learn_is_refused():
     assert "ImportError: mercer.compat.sklearn does not know this version of scikit-learn" in run.stderr
 
 
-def test_certificate(machine):
-    X, y = training_set(machine)
-    machine.fit(X, y)
-    assert machine.result_.status == "solved"
-    assert 0 <= machine.result_.gap < np.inf
+def test_certificate(any_machine):
+    X, y = training_set(any_machine)
+    any_machine.fit(X, y)
+    assert any_machine.result_.status == "solved"
+    assert 0 <= any_machine.result_.gap < np.inf
 
 
 def test_predictions_are_made_from_the_attributes():
@@ -181,10 +198,8 @@ def test_a_class_without_weight_is_never_predicted(absent):
     assert np.array_equal(machine.predict(X), others.predict(X))
 
 
-@pytest.mark.parametrize("name", CLASSES)
-def test_weights_of_no_use(name):
-    X, y = training_set(SVC())
-    machine = getattr(drop_in, name)()
+def test_weights_of_no_use(machine):
+    X, y = training_set(machine)
     with pytest.raises(ValueError, match="all samples have zero or negative weights"):
         machine.fit(X, y, sample_weight=-np.ones(len(X)))
     with pytest.raises(ValueError, match="Sample weights must be 1D array or scalar, got 2D array"):
@@ -258,13 +273,13 @@ def test_a_polynomial_of_degree_zero_is_constant():
 # --- what people do with them -----------------------------------------------------------------------------
 
 
-def test_pickle_and_clone(machine):
-    X, y = training_set(machine, n_classes=3)
-    machine.fit(X, y)
-    again = pickle.loads(pickle.dumps(machine))
-    assert type(again) is type(machine)
-    assert np.array_equal(again.predict(X), machine.predict(X))
-    assert np.array_equal(clone(machine).fit(X, y).dual_coef_, machine.dual_coef_)
+def test_pickle_and_clone(any_machine):
+    X, y = training_set(any_machine, n_classes=3)
+    any_machine.fit(X, y)
+    again = pickle.loads(pickle.dumps(any_machine))
+    assert type(again) is type(any_machine)
+    assert np.array_equal(again.predict(X), any_machine.predict(X))
+    assert np.array_equal(clone(any_machine).fit(X, y).predict(X), any_machine.predict(X))
 
 
 def test_search_in_a_pipeline():

@@ -121,3 +121,46 @@ def test_precomputed(name):
     y = np.unique(y, return_inverse=True)[1]
     K = np.exp(-0.2 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
     same_model(*both(name, (K[:100, :100], y[:100]), new=K[100:, :100], kernel="precomputed"))
+
+
+LIBLINEAR = {"tol": 1e-10, "max_iter": 1_000_000, "random_state": 0}
+
+
+def same_weights(machine, data, sample_weight=None):
+    X, y = data
+    theirs = getattr(_classes, type(machine).__name__)(**machine.get_params()).set_params(**LIBLINEAR)
+    theirs.fit(X, y, sample_weight=sample_weight)
+    machine.fit(X, y, sample_weight=sample_weight)
+    assert machine.coef_.shape == theirs.coef_.shape
+    assert np.shape(machine.intercept_) == np.shape(theirs.intercept_)
+    assert np.allclose(machine.coef_, theirs.coef_, atol=1e-5)
+    assert np.allclose(machine.intercept_, theirs.intercept_, atol=1e-5)
+    if getattr(machine, "penalty", "l2") == "l1":
+        assert np.array_equal(machine.coef_ == 0, np.abs(theirs.coef_) < 1e-9)
+    return machine, theirs
+
+
+@pytest.mark.parametrize("container", [np.asarray, csr_array])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("penalty, loss", [("l2", "hinge"), ("l2", "squared_hinge"), ("l1", "squared_hinge")])
+def test_linear_svc(rng, penalty, loss, n_classes, container):
+    X, y = labelled(n_classes, n=90)
+    data = container(X), y
+    machine = drop_in.LinearSVC(penalty=penalty, loss=loss, tol=1e-8, C=0.3)
+    ours, theirs = same_weights(machine, data)
+    assert np.allclose(ours.decision_function(container(X)), theirs.decision_function(container(X)), atol=1e-4)
+    assert np.array_equal(ours.predict(container(X)), theirs.predict(container(X)))
+    weight = rng.uniform(0.2, 3.0, size=90)
+    same_weights(machine.set_params(intercept_scaling=3.0, class_weight={"ash": 4.0, "oak": 0.3}), data, weight)
+    same_weights(machine.set_params(fit_intercept=False, class_weight="balanced"), data, weight)
+
+
+@pytest.mark.parametrize("container", [np.asarray, csr_array])
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
+def test_linear_svr(rng, loss, container):
+    X, y = make_regression(90, 5, noise=5.0, random_state=3)
+    data = container(X), y / y.std() + 1.0
+    machine = drop_in.LinearSVR(loss=loss, tol=1e-8, C=0.3, epsilon=0.1)
+    same_weights(machine, data)
+    same_weights(machine.set_params(intercept_scaling=3.0, epsilon=0.0), data, rng.uniform(0.2, 3.0, size=90))
+    same_weights(machine.set_params(fit_intercept=False), data)

@@ -79,7 +79,8 @@ class LinearMachine(Machine):
         self.n_iter_ = self.result_.n_iter
         self.norm_ = one_or_all([float(np.sqrt(p.squared_norm(r.a, r.gradient))) for p, r in pairs])
         self.support_ = np.unique(np.concatenate([p.index[r.a > 0] for p, r in pairs]))
-        warn_unless_solved(self.result_, type(self).__name__)
+        if self._warns:
+            warn_unless_solved(self.result_, type(self).__name__)
 
     def _raw_decision(self, X: Any) -> np.ndarray:
         """Decision values of all problems, shape (n, n_problems)."""

@@ -4,12 +4,13 @@ import sklearn.svm
 from sklearn.svm import _classes
 
 from mercer.compat.sklearn.kernel_machines import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from mercer.compat.sklearn.linear_machines import LinearSVC, LinearSVR
 
 __all__ = ["patch_sklearn", "unpatch_sklearn"]
 
 # Only the public module is changed: sklearn.svm._classes keeps its classes, so that models of them that were saved can
 # be loaded, and models that are in use saved.
-OURS = {machine.__name__: machine for machine in (SVC, SVR, NuSVC, NuSVR, OneClassSVM)}
+OURS = {machine.__name__: machine for machine in (SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM)}
 
 
 def patch_sklearn() -> None:
