@@ -61,7 +61,9 @@ def test_costs_are_weights(rng):
 def test_below_the_smallest_price_all_weights_are_zero(rng):
     X, sign = labelled(rng, 50, 5)
     smallest = 0.5 / np.abs(sign @ X).max()  # where the gradient at zero reaches 1
-    assert not sparse_margin(X, sign, np.full(50, 0.999 * smallest))[0].any()
+    w, result = sparse_margin(X, sign, np.full(50, 0.999 * smallest))
+    assert not w.any()
+    assert abs(result.gap) < 1e-15 * result.primal_objective
     assert sparse_margin(X, sign, np.full(50, 1.001 * smallest))[0].any()
 
 
@@ -75,3 +77,14 @@ def test_limits(rng):
     _, result = sparse_margin(X, sign, np.ones(80), tol=1e-30)
     assert result.status == "stalled"
     assert result.relative_gap < 1e-10
+
+
+def test_steps_that_go_too_far_are_shortened():
+    # Without a line search, the set of samples inside the margin goes round in a circle here.
+    rng = np.random.default_rng(55)
+    n, d = rng.integers(3, 12), rng.integers(1, 5)
+    X = rng.normal(size=(n, d)) * np.exp(2 * rng.normal(size=(n, 1)))
+    sign, cost = np.where(rng.random(n) < 0.5, 1.0, -1.0), np.exp(4 * rng.normal(size=n))
+    _, result = sparse_margin(X, sign, cost, tol=1e-8, max_iter=60)
+    assert result.status == "solved"
+    assert (np.diff(-result.history.objective - result.history.gap) > 0).all()  # the objective falls at every step
