@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_regressor
+from sklearn.base import ClassifierMixin, is_regressor
+from sklearn.linear_model import RidgeClassifier
 
-from mercer import kernels, solvers, svm
+from mercer import calibration, kernels, solvers, svm
 from mercer.compat import sklearn as drop_in
 from mercer.kernels import Kernel
 from mercer.solvers import Solver
@@ -103,6 +104,17 @@ ESTIMATORS: dict[str, Callable[[], SupportVectorMachine]] = {
     "SVDD linear": lambda: svm.SVDD(kernel="linear", nu=0.3),
 }
 
+# Machines with probabilities. Their decision values are log-odds, for which they have laws of their own.
+CALIBRATED: dict[str, Callable[[], ClassifierMixin]] = {
+    "Calibrated": lambda: calibration.Calibrated(svm.SVC()),
+    "Calibrated isotonic": lambda: calibration.Calibrated(svm.SVC(C=0.3), method="isotonic"),
+    "Calibrated isotonic plain": lambda: calibration.Calibrated(svm.SVC(), method="isotonic", targets="plain"),
+    "Calibrated temperature": lambda: calibration.Calibrated(svm.NuSVC(nu=0.4), method="temperature"),
+    "Calibrated in-sample": lambda: calibration.Calibrated(svm.SVC(), cv="in-sample"),
+    "Calibrated scores": lambda: calibration.Calibrated(RidgeClassifier(), cv=3),
+    "SVC probability": lambda: svm.SVC(probability=True, class_weight="balanced"),
+    "NuSVC probability": lambda: svm.NuSVC(nu=0.4, probability=True),
+}
 
 # scikit-learn's classes with mercer's engine.
 DROP_INS: dict[str, Callable[[], Any]] = {

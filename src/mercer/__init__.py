@@ -15,6 +15,7 @@ from importlib import import_module as _import_module
 __version__ = "0.1.0"
 
 _ROOMS = (
+    "calibration",
     "compat",
     "datasets",
     "errors",
@@ -28,6 +29,7 @@ _ROOMS = (
     "threads",
 )
 _ROOM_OF = {
+    "Calibrated": "calibration",
     "LinearOneClassSVM": "svm",
     "LinearSVC": "svm",
     "LinearSVR": "svm",

@@ -1,3 +1,4 @@
+from . import calibration as calibration
 from . import compat as compat
 from . import datasets as datasets
 from . import errors as errors
@@ -9,6 +10,7 @@ from . import problems as problems
 from . import solvers as solvers
 from . import svm as svm
 from . import threads as threads
+from .calibration import Calibrated as Calibrated
 from .compat.sklearn import patch_sklearn as patch_sklearn
 from .compat.sklearn import unpatch_sklearn as unpatch_sklearn
 from .svm import SVC as SVC

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from registry import ESTIMATORS
+from registry import CALIBRATED, ESTIMATORS
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer.svm import SVC, SVR, NuSVC
@@ -11,15 +11,23 @@ from mercer.svm import SVC, SVR, NuSVC
 CHECKED = [make() for make in ESTIMATORS.values()]
 CHECKED = [machine for machine in CHECKED if getattr(machine, "C", 1.0) < np.inf]
 CHECKED += [SVC(kernel="precomputed"), SVR(kernel="precomputed")]
+CHECKED += [make() for make in CALIBRATED.values()]
+
+
+WEIGHTS = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
 
 
 def expected_failures(estimator):
+    failures = {}
     if isinstance(estimator, NuSVC):
-        return {
-            "check_class_weight_classifiers": "Class weights of 1000 to 0.0001 leave no room for nu = 0.2: at most "
-            "twice the share of the smaller class is feasible."
-        }
-    return {}
+        failures["check_class_weight_classifiers"] = (
+            "Class weights of 1000 to 0.0001 leave no room for nu = 0.2: at most twice the share of the smaller class "
+            "is feasible."
+        )
+    if getattr(estimator, "probability", False):
+        reason = "Copies of a sample may be in different folds. Calibrated, which takes splits, passes these checks."
+        failures |= dict.fromkeys(WEIGHTS, reason)
+    return failures
 
 
 # The checks set max_iter too low to finish, and give indefinite matrices as precomputed ones.
@@ -30,4 +38,7 @@ def test_sklearn_checks(estimator, check):
 
 
 def test_no_expected_failure_of_weights():
-    assert not any("weight_equivalence" in name for machine in CHECKED for name in expected_failures(machine))
+    """But of machines that draw folds by themselves."""
+    plain = [machine for machine in CHECKED if not getattr(machine, "probability", False)]
+    assert len(plain) > len(ESTIMATORS)
+    assert not any("weight_equivalence" in name for machine in plain for name in expected_failures(machine))

@@ -68,6 +68,13 @@ class Gram(ABC):
             product[block] = self.rows(np.arange(block.start, block.stop)) @ v
         return product
 
+    def dot_part(self, rows: np.ndarray, columns: np.ndarray, V: np.ndarray) -> np.ndarray:
+        """K[rows, columns] @ V in float64, for V of shape (len(columns), k)."""
+        product = np.empty((len(rows), V.shape[1]))
+        for block in row_blocks(len(rows), self.n):
+            product[block] = np.einsum("ij,jk->ik", self.rows(rows[block])[:, columns], V)  # no BLAS in a fit
+        return product
+
     @cached_property
     def definite(self) -> bool:
         """Whether the matrix is positive semi-definite, up to rounding.
@@ -204,6 +211,9 @@ class VectorGram(Gram):
     def dot(self, v):
         return self.kernel.dot(self.X, self.X, v)
 
+    def dot_part(self, rows, columns, V):
+        return self.kernel.dot(take(self.X, rows), take(self.X, columns), V)
+
 
 class FunctionGram(Gram):
     """The kernel matrix of any samples, asked from a Python kernel in blocks of rows.
@@ -231,6 +241,9 @@ class FunctionGram(Gram):
 
     def dot(self, v):
         return self.kernel.dot(self.X, self.X, v)
+
+    def dot_part(self, rows, columns, V):
+        return self.kernel.dot(take(self.X, rows), take(self.X, columns), V)
 
 
 def make_gram(kernel: Kernel, X: Any, memory: float | str = "auto") -> Gram:

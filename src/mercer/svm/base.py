@@ -107,12 +107,17 @@ class Machine(BaseEstimator):
             raise ValueError("sample_weight must have at least one positive entry, all are zero.")
         return weight
 
-    def _fit_problems(self, problems: Sequence[DualProblem], first: int = 0) -> list[SolverResult]:
-        """Solve, from the last solutions if the machine is warm; these are the problems from the `first` on."""
-        solver = self._solver()
-        for problem in problems:
+    def _fit_problems(
+        self, problems: Sequence[DualProblem], first: int = 0, further: Sequence[DualProblem] = ()
+    ) -> list[SolverResult]:
+        """Solve, from the last solutions if the machine is warm; these are the problems from the `first` on.
+
+        What is `further` to be solved over the same Gram matrix, such as folds, always starts afresh.
+        """
+        solver, every = self._solver(), [*problems, *further]
+        for problem in every:
             solver.check(problem)
-        return solver.solve_many(problems, self._starts(problems, first), self.callback)
+        return solver.solve_many(every, [*self._starts(problems, first), *([None] * len(further))], self.callback)
 
     def _starts(self, problems: Sequence[DualProblem], first: int) -> Sequence[np.ndarray | None]:
         """Points to start from: the last solutions, if the machine is warm and the problems are of the same size."""
