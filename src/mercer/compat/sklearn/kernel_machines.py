@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_array
 
 from mercer import svm
 from mercer.compat.sklearn.layout import pair_values, pairs_of, to_table
+from mercer.compat.sklearn.probability import class_probabilities, fit_sigmoids, folds
 from mercer.kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
 from mercer.svm.base import SupportVectorMachine
 
@@ -37,6 +38,9 @@ if missing := [hook for hook in HOOKS if not hasattr(BaseLibSVM, hook)]:
 
 # Stands for the infinite C of SVR: no multiplier comes near it where the tube can be kept.
 ANY_PRICE = 1e30
+
+# Log-odds of a class against one that is not there.
+SURE = float(np.log(1e7))
 
 
 class Engine(ABC):
@@ -108,11 +112,11 @@ class Engine(ABC):
         }
         machine = self._machine(common)
         machine._warns = False  # scikit-learn has a warning of its own
-        machine.fit(X, y, self._weights(sample_weight, y))
+        self._probA = self._probB = np.empty(0)
+        self._train(machine, X, y, self._weights(sample_weight, y), random_seed)
         self.result_ = machine.result_
         if self.verbose:
             print(self.result_)
-        self._probA = self._probB = np.empty(0)
         self._keep(machine, y)
         self.support_vectors_ = np.empty((0, 0)) if self._given else X[self.support_]
         if self._sparse:
@@ -124,6 +128,9 @@ class Engine(ABC):
         self._warn_from_fit_status()
 
     _sparse_fit = _dense_fit
+
+    def _train(self, machine: Any, X: Any, y: np.ndarray, weight: np.ndarray, seed: int) -> None:
+        machine.fit(X, y, weight)
 
     def _keep(self, machine: Any, y: np.ndarray) -> None:
         """Write the model into scikit-learn's attributes. Here: one problem, its support vectors in their order."""
@@ -189,6 +196,7 @@ class Classifier(Engine):
 
     classes_: np.ndarray
     class_weight_: np.ndarray
+    probability: Any
     # What LIBSVM says when weights leave one class.
     _one_class: ClassVar[str]
 
@@ -198,11 +206,26 @@ class Classifier(Engine):
             raise ValueError(self._one_class)
         return weight
 
-    def _keep(self, machine, y):
-        """Order the support vectors by class and give their coefficients LIBSVM's layout and signs.
+    def _train(self, machine, X, y, weight, seed):
+        # scikit-learn 1.9 tells False from not given; before, there was only the parameter.
+        if not getattr(self, "_effective_probability", self.probability):
+            return super()._train(machine, X, y, weight, seed)
+        held_out = machine._fit_folds(X, y, weight, folds(seed))
+        A, B = fit_sigmoids(held_out, len(machine.classes_))
+        self._probA, self._probB = self._of_all_pairs(machine, A, 0.0), self._of_all_pairs(machine, B, -SURE)
 
-        A class without a positive weight is unknown to the machine: all others win against it.
+    def _of_all_pairs(self, machine: Any, values: Any, won: float) -> np.ndarray:
+        """A value for every pair of classes, from those of the pairs that the machine has.
+
+        A class without a positive weight is unknown to it: the others win against it.
         """
+        known = np.isin(pairs_of(len(self.classes_)), machine.classes_)
+        of_all = won * (known[:, 0].astype(np.float64) - known[:, 1])
+        of_all[known.all(axis=1)] = values
+        return of_all
+
+    def _keep(self, machine, y):
+        """Order the support vectors by class and give their coefficients LIBSVM's layout and signs."""
         n_classes, known = len(self.classes_), machine.classes_.astype(int)
         of_class = y[machine.support_].astype(int)
         order = np.argsort(of_class, kind="stable")
@@ -210,12 +233,9 @@ class Classifier(Engine):
         self._n_support = np.bincount(of_class, minlength=n_classes).astype(np.int32)
         pairs = known[pairs_of(len(known))]
         self.dual_coef_ = to_table(machine.dual_coef_[:, order], pairs, of_class[order], n_classes)
-        is_known = np.isin(pairs_of(n_classes), known)
-        both = is_known.all(axis=1)
-        self.intercept_ = is_known[:, 0].astype(np.float64) - is_known[:, 1]
-        self.intercept_[both] = -machine.intercept_
-        self._num_iter = np.zeros(len(both), dtype=np.intc)
-        self._num_iter[both] = [part.n_iter for part in machine.result_.parts or (machine.result_,)]
+        self.intercept_ = self._of_all_pairs(machine, -machine.intercept_, 1.0)
+        n_iter = [part.n_iter for part in machine.result_.parts or (machine.result_,)]
+        self._num_iter = self._of_all_pairs(machine, n_iter, 0.0).astype(np.intc)
 
     def _values(self, X):
         if len(self.classes_) == 2:
@@ -231,6 +251,11 @@ class Classifier(Engine):
         i, j = pairs_of(len(self.classes_)).T
         wins, one = self._values(X) > 0, np.eye(len(self.classes_))
         return (wins @ one[i] + ~wins @ one[j]).argmax(axis=1)
+
+    def _dense_predict_proba(self, X):
+        return class_probabilities(self._values(self._compute_kernel(X)), self._probA, self._probB, len(self.classes_))
+
+    _sparse_predict_proba = _dense_predict_proba
 
 
 class SVC(Classifier, _classes.SVC):
