@@ -111,7 +111,7 @@ CALIBRATED: dict[str, Callable[[], ClassifierMixin]] = {
     "Calibrated isotonic plain": lambda: calibration.Calibrated(svm.SVC(), method="isotonic", targets="plain"),
     "Calibrated temperature": lambda: calibration.Calibrated(svm.NuSVC(nu=0.4), method="temperature"),
     "Calibrated in-sample": lambda: calibration.Calibrated(svm.SVC(), cv="in-sample"),
-    "Calibrated scores": lambda: calibration.Calibrated(RidgeClassifier(), cv=3),
+    "Calibrated scores": lambda: calibration.Calibrated(RidgeClassifier(tol=1e-12), cv=3),
     "SVC probability": lambda: svm.SVC(probability=True, class_weight="balanced"),
     "NuSVC probability": lambda: svm.NuSVC(nu=0.4, probability=True),
 }

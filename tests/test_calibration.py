@@ -57,7 +57,7 @@ def test_folds_are_equal_in_size_and_classes():
 def test_a_class_with_one_sample(machine):
     y = np.array([*["a", "b"] * 20, "rare"])
     samples = np.random.default_rng(0).normal(size=(41, 2))
-    with pytest.raises(ValueError, match="cv=5 leaves no sample of class 'rare', which has 1, to train on"):
+    with pytest.raises(ValueError, match=r"cv=5 leaves no sample of class 'rare' \(it has 1 sample\) to train on"):
         machine.fit(samples, y)
     assert not hasattr(machine, "classes_")
     # Two are enough, though most folds hold out neither.
@@ -78,7 +78,7 @@ def test_one_sample_per_class():
 
 
 def test_splits_without_a_class():
-    with pytest.raises(ValueError, match=r"cv leaves no sample of class 1, which has 40"):
+    with pytest.raises(ValueError, match=r"cv leaves no sample of class 1 \(it has 40 samples\)"):
         Calibrated(SVC(), cv=[(Y == 0, Y == 1)]).fit(X, Y)
 
 
@@ -97,6 +97,13 @@ def test_samples_may_be_held_out_often_or_never():
 def test_cv_is_refused(cv):
     with pytest.raises(ValueError, match="cv must be an int >= 2"):
         Calibrated(SVC(), cv=cv).fit(X, Y)
+
+
+@pytest.mark.parametrize("machine", [Calibrated(SVC(), random_state="x"), SVC(probability=True, random_state="x")])
+def test_random_state_is_refused_before_any_kernel_value(machine):
+    name = "estimator__kernel" if isinstance(machine, Calibrated) else "kernel"
+    with pytest.raises(ValueError, match="'x' cannot be used to seed"):
+        clone(machine).set_params(**{name: lambda A, B: pytest.fail("a kernel value was asked for")}).fit(X, Y)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,9 @@ import numpy as np
 
 __all__ = ["couple"]
 
+# Probabilities of pairs are kept this far from 0 and 1, as LIBSVM does: what lies beyond is rounding, and would decide
+# between classes that are all but impossible.
+SMALLEST = 1e-7
 # Entries of the linear systems that are held at once (32 MB).
 BLOCK_ENTRIES = 1 << 22
 
@@ -19,13 +22,13 @@ def couple(probability: np.ndarray, pairs: Sequence[tuple[int, int]], n_classes:
 
         \\min_p \\sum_i \\sum_{j \\ne i} (r_{ji} p_i - r_{ij} p_j)^2 \\quad\\text{s.t.}\\quad \\sum_i p_i = 1,
 
-    whose solution is never negative. It is one linear system per sample, of n_classes + 1 unknowns [1, eq. 21]_; all
-    samples are solved in one call.
+    whose solution is never negative. It is one linear system per sample, of n_classes + 1 unknowns (eq. 21 of [1]_);
+    all samples are solved in one call.
 
     Parameters
     ----------
     probability : array of shape (n, n_pairs)
-        Of the second class of each pair; may be 0 or 1, also where pairs then contradict each other.
+        Of the second class of each pair; kept at least 1e-7 away from 0 and 1.
     pairs : sequence of (int, int)
         All pairs of classes, each once.
     n_classes : int
@@ -33,7 +36,7 @@ def couple(probability: np.ndarray, pairs: Sequence[tuple[int, int]], n_classes:
     Returns
     -------
     ndarray of shape (n, n_classes)
-        Positive rows that add up to 1.
+        Rows that add up to 1, without zeros: with pairs kept from 0 and 1, no class falls below 1e-7 / (n_classes - 1).
 
     Notes
     -----
@@ -55,7 +58,7 @@ def couple(probability: np.ndarray, pairs: Sequence[tuple[int, int]], n_classes:
     coupled = np.empty((len(probability), n_classes))
     step = max(1, BLOCK_ENTRIES // (n_classes + 1) ** 2)
     for start in range(0, len(probability), step):
-        r = probability[start : start + step]
+        r = np.clip(probability[start : start + step], SMALLEST, 1.0 - SMALLEST)
         system = np.zeros((len(r), n_classes + 1, n_classes + 1))
         system[:, first, second] = system[:, second, first] = -r * (1.0 - r)
         for i in range(n_classes):
@@ -65,6 +68,4 @@ def couple(probability: np.ndarray, pairs: Sequence[tuple[int, int]], n_classes:
         wanted = np.zeros((len(r), n_classes + 1, 1))
         wanted[:, n_classes] = 1.0
         coupled[start : start + step] = np.linalg.solve(system, wanted)[:, :n_classes, 0]
-    # No probability is known better than to rounding, and none is impossible.
-    coupled = np.maximum(coupled, np.finfo(float).eps)
     return coupled / coupled.sum(axis=1, keepdims=True)

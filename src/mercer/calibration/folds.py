@@ -20,7 +20,7 @@ class HeldOut(NamedTuple):
     """What a calibration is learnt from: decision values with the classes and weights of their samples."""
 
     values: np.ndarray
-    """Shape (m,) for two classes, (m, n_classes) for scores, (m, n_pairs) for pairs: NaN outside of the pair."""
+    """Shape (m,) for two classes, (m, n_classes) for scores, (m, n_pairs) for pairs."""
     codes: np.ndarray
     """Class numbers."""
     weight: np.ndarray
@@ -45,6 +45,7 @@ def fold_splitter(cv: Any, random_state: Any) -> Callable[[Any, np.ndarray, np.n
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
         if problem := Number(2, integer=True).problem(cv):
             raise ValueError(f"cv {problem}")
+        check_random_state(random_state)  # refuses what is none, before anything is computed
     elif isinstance(cv, (str, bool, float)) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
         raise ValueError(
             "cv must be an int >= 2, a splitter, an iterable of (train, test), 'prefit', 'in-sample' or None, "
@@ -68,8 +69,9 @@ def fold_splitter(cv: Any, random_state: Any) -> Callable[[Any, np.ndarray, np.n
             missing = np.flatnonzero(np.bincount(codes[train], minlength=len(classes)) == 0)
             if len(missing):
                 label, members = classes.tolist()[missing[0]], np.count_nonzero(codes == missing[0])
+                size = f"{members} sample{'s' if members > 1 else ''}"
                 raise ValueError(
-                    f"{name} leaves no sample of class {label!r}, which has {members}, to train on in one of its "
+                    f"{name} leaves no sample of class {label!r} (it has {size}) to train on in one of its "
                     "splits; every class needs at least 2 samples, in different folds. Give other splits as the cv of "
                     "Calibrated, or None to calibrate on the training samples."
                 )

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.utils.validation import check_array
 
 from mercer.gram.memory import memory_budget
@@ -68,11 +69,11 @@ class Gram(ABC):
             product[block] = self.rows(np.arange(block.start, block.stop)) @ v
         return product
 
-    def dot_part(self, rows: np.ndarray, columns: np.ndarray, V: np.ndarray) -> np.ndarray:
-        """K[rows, columns] @ V in float64, for V of shape (len(columns), k)."""
-        product = np.empty((len(rows), V.shape[1]))
+    def dot_part(self, rows: np.ndarray, columns: np.ndarray, V: Any) -> np.ndarray:
+        """K[rows, columns] @ V in float64, for an array or sparse matrix V of shape (len(columns), k)."""
+        product, V = np.empty((len(rows), V.shape[1])), csr_array(V.T)  # no BLAS in a fit
         for block in row_blocks(len(rows), self.n):
-            product[block] = np.einsum("ij,jk->ik", self.rows(rows[block])[:, columns], V)  # no BLAS in a fit
+            product[block] = (V @ self.rows(rows[block])[:, columns].T).T
         return product
 
     @cached_property

@@ -2,18 +2,14 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.calibration import Calibration, HeldOut, fit_calibration
 from mercer.calibration.calibration import pairs_of
-from mercer.calibration.folds import fold_splitter
 from mercer.gram import Gram
 from mercer.kernels.samples import n_samples, row_blocks, take
 from mercer.multiclass import Model, OwnMachines, Plan, Scheme, Task, as_scheme
@@ -25,14 +21,13 @@ from mercer.sums import inner
 from mercer.svm.base import SupportVectorMachine, dense_row, one_or_all, sparse_rows
 from mercer.svm.folds import Folds, naming_the_fold
 from mercer.svm.labels import ClassWeight, Labelled
+from mercer.svm.probabilities import Probabilities
 from mercer.threads import limit_threads
 
 __all__ = ["SVC", "NuSVC"]
 
 # Problems that are written down at once: a thousand classes have half a million of them.
 AT_ONCE = 10_000
-# How many machines probabilities are learnt from.
-CALIBRATION_FOLDS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,12 +46,11 @@ class Function:
     """Whether the slack of a sample is more than the tolerance."""
 
 
-class SupportVectorClassifier(ClassifierMixin, Labelled, SupportVectorMachine, ABC):
+class SupportVectorClassifier(ClassifierMixin, Labelled, Probabilities, SupportVectorMachine, ABC):
     """What SVC and NuSVC share: classes, the scheme for several of them, margins."""
 
     multi_class: Any
     _plan: Plan
-    calibration_: Calibration
 
     @abstractmethod
     def _problem(self, gram: Gram, task: Task, weight: np.ndarray) -> DualProblem:
@@ -100,28 +94,10 @@ class SupportVectorClassifier(ClassifierMixin, Labelled, SupportVectorMachine, A
         with self._all_or_nothing():
             self.__dict__.pop("calibration_", None)
             if self.probability:
-                held_out = self._fit_folds(X, y, sample_weight, fold_splitter(CALIBRATION_FOLDS, self.random_state))
-                # A class that counts more does so in its probabilities too: else they would undo it in predictions.
-                weight = held_out.weight * self._class_weights(held_out.codes, held_out.weight)
-                n_classes = len(self.classes_)
-                self.calibration_ = fit_calibration(
-                    held_out._replace(weight=weight), n_classes, "sigmoid", "corrected", pairs_of(self, n_classes)
-                )
+                self._fit_calibrated(X, y, sample_weight)
             else:
                 self._fit(X, y, sample_weight)
         return self
-
-    @property
-    def _folds_share_rows(self) -> bool:
-        """Whether `_fit_folds` is there for a calibration from outside."""
-        return not self.probability
-
-    def _fit_folds(self, X: Any, y: Any, sample_weight: Any, split: Any, coupled: bool = True) -> HeldOut:
-        """Fit, and the decision values of samples held out: of pairs of classes if the machine has them and `coupled`.
-
-        `split` makes splits of samples, class numbers, weights and classes.
-        """
-        return self._fit(X, y, sample_weight, split, coupled)
 
     def _check_all(self) -> None:
         super()._check_all()
@@ -226,55 +202,6 @@ class SupportVectorClassifier(ClassifierMixin, Labelled, SupportVectorMachine, A
             return self._raw_decision(X)[:, 0]
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
-
-    @property
-    def _calibrated(self) -> bool:
-        return hasattr(self, "calibration_")
-
-    def _calibrated_values(self, X: Any) -> np.ndarray:
-        """Decision values as the calibration takes them."""
-        check_is_fitted(self, "calibration_")
-        return self._values(X, pairs=bool(self.calibration_.pairs))
-
-    @available_if(lambda self: self.probability)
-    def predict_proba(self, X):
-        """Probabilities of the classes; with ``probability=True`` only.
-
-        Parameters
-        ----------
-        X : n samples
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-        """
-        values = self._calibrated_values(X)
-        return self.calibration_.probabilities(values)
-
-    @available_if(lambda self: self.probability)
-    def predict_log_proba(self, X):
-        """Logarithms of the probabilities, finite also where these round to 0; with ``probability=True`` only.
-
-        Parameters
-        ----------
-        X : n samples
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-        """
-        values = self._calibrated_values(X)
-        return self.calibration_.log_probabilities(values)
-
-    @property
-    def estimator_(self):
-        """The machine before calibration, with the raw margins as its decision values; ``probability=True`` only."""
-        if not self._calibrated:
-            raise AttributeError("estimator_ exists after a fit with probability=True only.")
-        machine = copy(self)
-        machine.probability = False
-        del machine.calibration_
-        return machine
 
     def _scores(self, X: Any) -> np.ndarray:
         """One score per class, shape (n, n_classes)."""

@@ -10,6 +10,7 @@ from mercer.calibration import HeldOut
 from mercer.errors import InfeasibleError
 from mercer.gram import Gram
 from mercer.multiclass import Plan
+from mercer.svm.base import sparse_rows
 
 __all__ = ["Folds", "naming_the_fold"]
 
@@ -59,35 +60,22 @@ class Folds:
     def held_out(self, learnt: Sequence[Sequence[Function]], pairs: bool) -> HeldOut:
         """Decision values of the samples that each fold holds out, from the functions that it has learnt.
 
-        One column per pair of classes for the samples of the pair, or what the decision function gives.
+        One column per function where these are pairs of classes, or what the decision function gives.
         """
-        decide = self._of_pairs if pairs else self._of_scores
-        values = [decide(functions, test) for functions, (_, test) in zip(learnt, self.splits, strict=True)]
+        values = [
+            self._decide(functions, test, pairs) for functions, (_, test) in zip(learnt, self.splits, strict=True)
+        ]
         index = np.concatenate([test for _, test in self.splits])
         return HeldOut(np.concatenate(values), self.codes[index], self.weight[index])
 
-    def _of_pairs(self, functions: Sequence[Function], test: np.ndarray) -> np.ndarray:
-        """Every pair for its own classes, NaN elsewhere: K[test, support] is needed in small pieces only."""
-        values = np.full((len(test), len(functions)), np.nan)
-        members = [np.flatnonzero(self.codes[test] == c) for c in range(self.plan.n_classes)]
-        for k, function in enumerate(functions):
-            classes = self.plan.code.indices[self.plan.code.indptr[k] : self.plan.code.indptr[k + 1]]
-            rows = np.concatenate([members[c] for c in classes])
-            support = np.flatnonzero(function.coefficients)
-            coefficients = function.coefficients[support, np.newaxis]
-            product = self.gram.dot_part(test[rows], function.index[support], coefficients)
-            values[rows, k] = product[:, 0] + function.offset
-        return values
-
-    def _of_scores(self, functions: Sequence[Function], test: np.ndarray) -> np.ndarray:
-        """All functions for all samples, over kernel values computed once."""
-        coefficients = np.zeros((self.gram.n, len(functions)))
-        for k, function in enumerate(functions):
-            coefficients[function.index, k] = function.coefficients
-        support = np.flatnonzero(coefficients.any(axis=1))
-        raw = self.gram.dot_part(test, support, coefficients[support]) + np.array([f.offset for f in functions])
-        if len(functions) == 1:
-            return raw[:, 0]
+    def _decide(self, functions: Sequence[Function], test: np.ndarray, pairs: bool) -> np.ndarray:
+        """All functions for all samples, over kernel values computed once: all folds together see K at most once."""
+        rows = sparse_rows([(function.index, function.coefficients) for function in functions], self.gram.n)
+        support = np.unique(rows.indices)
+        coefficients = rows[:, support].T if len(functions) > 1 else rows[:, support].toarray().T
+        raw = self.gram.dot_part(test, support, coefficients) + np.array([function.offset for function in functions])
+        if pairs or len(functions) == 1:
+            return raw if pairs else raw[:, 0]
         scores = self.plan.scores(raw)
         return scores[:, 1] - scores[:, 0] if self.plan.n_classes == 2 else scores
 
