@@ -170,17 +170,23 @@ class Engine(ABC):
 
     def _values(self, X: Any) -> np.ndarray:
         """Decision values in LIBSVM's signs, shape (n, n_problems)."""
-        return self._times(X, slice(None), self._table().T) + self._intercept_
+        (product,) = self._products(X, [slice(None)])
+        return product + self._intercept_
+
+    def _products(self, X: Any, groups: list[slice]) -> list[np.ndarray]:
+        """Kernel values with each group of support vectors, times its columns of the table."""
+        table = self._table()
+        if self._given:
+            return [X[:, self.support_[group]] @ table[:, group].T for group in groups]
+        kernel, empty = self._kernel(), np.zeros((X.shape[0], len(table)))
+        if not table.shape[1]:
+            return [empty for _ in groups]
+        X, Y = kernel.prepare(X, self.support_vectors_)
+        columns = [np.ascontiguousarray(table[:, group].T) for group in groups]
+        return [kernel._dot(X, Y[group], V) if len(V) else empty for group, V in zip(groups, columns, strict=True)]
 
     def _table(self) -> np.ndarray:
         return self._dual_coef_.toarray() if issparse(self._dual_coef_) else self._dual_coef_
-
-    def _times(self, X: Any, which: slice, V: np.ndarray) -> np.ndarray:
-        """The kernel values of samples with some of the support vectors, times V."""
-        if self._given:
-            return X[:, self.support_[which]] @ V
-        Y = self.support_vectors_[which]
-        return self._kernel().dot(X, Y, V) if len(V) else np.zeros((X.shape[0], V.shape[1]))
 
     def _signs(self, X: Any) -> np.ndarray:
         """Numbers of the sign of the one decision function there is."""
@@ -240,9 +246,8 @@ class Classifier(Engine):
     def _values(self, X):
         if len(self.classes_) == 2:
             return super()._values(X)
-        table, ends = self._table(), np.cumsum(self._n_support)
-        groups = [slice(end - n, end) for n, end in zip(self._n_support, ends, strict=True)]
-        return pair_values([self._times(X, group, table[:, group].T) for group in groups], self._intercept_)
+        groups = [slice(end - n, end) for n, end in zip(self._n_support, np.cumsum(self._n_support), strict=True)]
+        return pair_values(self._products(X, groups), self._intercept_)
 
     def _decide(self, X):
         """The class of most votes, the first of equals."""
