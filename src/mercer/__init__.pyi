@@ -1,5 +1,6 @@
 from . import calibration as calibration
 from . import compat as compat
+from . import data as data
 from . import datasets as datasets
 from . import errors as errors
 from . import gram as gram

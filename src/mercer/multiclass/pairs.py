@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.sparse import csr_array
 
-from mercer.multiclass.base import Plan, Scheme
+from mercer.multiclass.base import Scheme
 
 __all__ = ["DAG", "OneVersusOne", "pair_number"]
 

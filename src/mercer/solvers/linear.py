@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 from mercer.gram import LinearGram
 from mercer.parameters import check_parameters
 from mercer.problems import DualProblem
-from mercer.solvers.base import Callback, Solver, SolverResult
+from mercer.solvers.base import Callback, Solver, SolverResult, solve_side_by_side
 from mercer.solvers.descent import CoordinateDescent
 from mercer.solvers.newton import DIRECT_WEIGHTS, ProximalNewton
 from mercer.solvers.smo import SMO
@@ -22,8 +22,8 @@ FEW_SAMPLES = 1000
 class LinearSolver(BaseEstimator):
     """Picks the algorithm for a problem over a `LinearGram`.
 
-    `ProximalNewton` up to 1024 features; above, `CoordinateDescent`. `SMO` for hard margins, equalities per sign, and
-    where there are more features than samples and not many of these.
+    `ProximalNewton` up to 1024 features; above, `CoordinateDescent`, and the former where that stalls. `SMO` for hard
+    margins, equalities per sign, and many features of up to 1000 samples. Samples in blocks go to `ProximalNewton`.
 
     Parameters
     ----------
@@ -56,9 +56,11 @@ class LinearSolver(BaseEstimator):
         gram: LinearGram = problem.gram  # type: ignore[assignment]
         parameters = self.get_params(deep=False)
         unbounded = not (np.isfinite(problem.upper) | (problem.ridge > 0)).all()
-        if unbounded or problem.equality == "per_sign" or gram.n <= min(FEW_SAMPLES, gram.n_weights):
+        if unbounded or problem.equality == "per_sign":
             return SMO(**parameters)
-        return CoordinateDescent(**parameters) if gram.n_weights > DIRECT_WEIGHTS else ProximalNewton(**parameters)
+        if gram.n_weights <= DIRECT_WEIGHTS or not gram.in_one_piece:
+            return ProximalNewton(**parameters)
+        return SMO(**parameters) if gram.n <= FEW_SAMPLES else CoordinateDescent(**parameters)
 
     def check(self, problem: DualProblem) -> None:
         """Refuse problems over other kernels."""
@@ -74,7 +76,12 @@ class LinearSolver(BaseEstimator):
     ) -> SolverResult:
         """The solution, with its certificate."""
         self.check(problem)
-        return self.pick(problem).solve(problem, start, callback)
+        result = self.pick(problem).solve(problem, start, callback)
+        if result.status != "stalled" or isinstance(self.pick(problem), ProximalNewton):
+            return result
+        # Columns of very different size, most likely, which Newton's method does not mind.
+        left = {} if self.max_seconds is None else {"max_seconds": max(1e-9, self.max_seconds - result.seconds)}
+        return ProximalNewton(**self.get_params(deep=False) | left).solve(problem, result.a, callback)
 
     def solve_many(
         self,
@@ -82,8 +89,5 @@ class LinearSolver(BaseEstimator):
         starts: Sequence[np.ndarray | None] | None = None,
         callback: Callback | None = None,
     ) -> list[SolverResult]:
-        """The solutions of problems over one Gram matrix."""
-        if not problems:
-            return []
-        self.check(problems[0])
-        return self.pick(problems[0]).solve_many(problems, starts, callback)
+        """As `solve` for each problem, several at once."""
+        return solve_side_by_side(self, problems, starts, callback)

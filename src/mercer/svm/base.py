@@ -344,8 +344,3 @@ def sparse_rows(rows: Sequence[tuple[np.ndarray, np.ndarray]], n_columns: int) -
 def one_or_all(values: Sequence[Any]) -> Any:
     """A number for one problem, an array for several."""
     return values[0] if len(values) == 1 else np.asarray(values)
-
-
-def in_full(X: Any) -> Any:
-    """float32 vectors in float64, anything else as it is."""
-    return X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.calibration.calibration import pairs_of
 from mercer.gram import Gram
 from mercer.kernels.samples import n_samples, row_blocks, take
-from mercer.multiclass import Model, OwnMachines, Plan, Scheme, Task, as_scheme
+from mercer.multiclass import Model, OwnMachines, Plan, Task
 from mercer.multiclass.walk import Walk, walk
 from mercer.parameters import Choice, Number
 from mercer.problems import DualProblem, nu_margin, soft_margin
@@ -60,21 +60,6 @@ class SupportVectorClassifier(ClassifierMixin, Labelled, Probabilities, SupportV
     def _model(self, problem: DualProblem, result: SolverResult) -> Model:
         """What one machine for two makes of the solution of its problem."""
 
-    @property
-    def _scheme(self) -> Scheme:
-        """A scheme of the machine's own, which later changes of the parameters do not reach."""
-        return clone(as_scheme(self.multi_class))
-
-    def set_params(self, **params):
-        """Set parameters, those of the kernel as ``kernel__name``, those of the scheme as ``multi_class__name``.
-
-        A kernel or a scheme given by its name becomes an object first.
-        """
-        scheme = params.get("multi_class", self.multi_class)
-        if isinstance(scheme, str) and any(name.startswith("multi_class__") for name in params):
-            params = {**params, "multi_class": as_scheme(scheme)}
-        return super().set_params(**params)
-
     def fit(self, X, y, sample_weight=None):
         """Learn from labelled samples.
 
@@ -98,10 +83,6 @@ class SupportVectorClassifier(ClassifierMixin, Labelled, Probabilities, SupportV
             else:
                 self._fit(X, y, sample_weight)
         return self
-
-    def _check_all(self) -> None:
-        super()._check_all()
-        self._scheme.check()
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, split: Any = None, coupled: bool = True) -> Any:
         self._check_all()
