@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from registry import CALIBRATED, ESTIMATORS
-from registry import ESTIMATORS, LINEAR_ESTIMATORS
+from registry import CALIBRATED, ESTIMATORS, LINEAR_ESTIMATORS
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer.svm import SVC, SVR, LinearSVC, NuSVC
