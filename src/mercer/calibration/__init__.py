@@ -1,22 +1,19 @@
 """Probabilities from decision values: calibrated machines, the maps behind them, and measures of reliability."""
 
 from mercer.calibration.calibrated import Calibrated
-from mercer.calibration.calibration import Calibration, fit_calibration
+from mercer.calibration.calibration import Calibration
 from mercer.calibration.coupling import couple
-from mercer.calibration.folds import HeldOut
 from mercer.calibration.maps import Isotonic, Sigmoid, fit_isotonic, fit_sigmoid, fit_temperature
 from mercer.calibration.reliability import Reliability, calibration_error, reliability
 
 __all__ = [
     "Calibrated",
     "Calibration",
-    "HeldOut",
     "Isotonic",
     "Reliability",
     "Sigmoid",
     "calibration_error",
     "couple",
-    "fit_calibration",
     "fit_isotonic",
     "fit_sigmoid",
     "fit_temperature",

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from mercer.calibration import HeldOut
+from mercer.calibration.folds import HeldOut
 from mercer.errors import InfeasibleError
 from mercer.gram import Gram
 from mercer.multiclass import Plan
@@ -74,8 +74,10 @@ class Folds:
         support = np.unique(rows.indices)
         coefficients = rows[:, support].T if len(functions) > 1 else rows[:, support].toarray().T
         raw = self.gram.dot_part(test, support, coefficients) + np.array([function.offset for function in functions])
-        if pairs or len(functions) == 1:
-            return raw if pairs else raw[:, 0]
+        if pairs:
+            return raw
+        if len(functions) == 1:
+            return raw[:, 0]
         scores = self.plan.scores(raw)
         return scores[:, 1] - scores[:, 0] if self.plan.n_classes == 2 else scores
 

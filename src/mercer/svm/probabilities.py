@@ -8,9 +8,8 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.calibration import Calibration, HeldOut, fit_calibration
-from mercer.calibration.calibration import pairs_of
-from mercer.calibration.folds import fold_splitter
+from mercer.calibration.calibration import Calibration, fit_calibration, pairs_of
+from mercer.calibration.folds import HeldOut, fold_splitter
 
 __all__ = ["Probabilities"]
 
@@ -39,6 +38,7 @@ class Probabilities(ABC):
         """The weight of each sample's class."""
 
     def _fit_calibrated(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Fit, with folds, and learn a sigmoid from what they held out."""
         held_out = self._fit_folds(X, y, sample_weight, fold_splitter(FOLDS, self.random_state))
         # A class that counts more does so in its probabilities too: else they would undo it in predictions.
         weight = held_out.weight * self._class_weights(held_out.codes, held_out.weight)

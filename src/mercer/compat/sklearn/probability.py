@@ -10,8 +10,8 @@ import numpy as np
 from scipy.special import expit
 from sklearn.utils import check_random_state
 
-from mercer.calibration import HeldOut, couple, fit_sigmoid
-from mercer.calibration.folds import deal
+from mercer.calibration import couple, fit_sigmoid
+from mercer.calibration.folds import HeldOut, deal
 from mercer.compat.sklearn.layout import pairs_of
 
 __all__ = ["class_probabilities", "fit_sigmoids", "folds"]
