@@ -8,7 +8,7 @@ SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find cpp src -name __
 NATIVE := $(shell find $(wildcard cpp tests/native) -name '*.hpp' -o -name '*.cpp')
 PYTHON_CODE := $(wildcard src tests examples benchmarks docs)
 
-.PHONY: demo test test-all lint format sanitize docs bench bench-full clean
+.PHONY: demo test test-all sklearn-tests lint format sanitize docs bench bench-full clean
 
 demo: .venv/installed
 	mkdir -p build
@@ -21,6 +21,10 @@ test: .venv/installed
 
 test-all: .venv/installed
 	$(BIN)/python -m pytest -n auto -m "slow or not slow" $(TESTED)
+
+# scikit-learn's tests of its support vector machines, against the classes that take their place.
+sklearn-tests: .venv/installed
+	$(BIN)/python -m benchmarks.sklearn_tests
 
 lint: .venv/installed .venv/extra-lint
 	$(BIN)/ruff check $(PYTHON_CODE)

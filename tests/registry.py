@@ -4,12 +4,14 @@ The keys start with the name of the class; what follows tells variants apart.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, is_regressor
 from sklearn.linear_model import RidgeClassifier
 
 from mercer import calibration, kernels, solvers, svm
+from mercer.compat import sklearn as drop_in
 from mercer.kernels import Kernel
 from mercer.solvers import Solver
 from mercer.svm.base import SupportVectorMachine
@@ -135,6 +137,21 @@ CALIBRATED: dict[str, Callable[[], ClassifierMixin]] = {
     "NuSVC probability": lambda: svm.NuSVC(nu=0.4, probability=True),
 }
 
+# scikit-learn's classes with mercer's engine.
+DROP_INS: dict[str, Callable[[], Any]] = {
+    "SVC": lambda: drop_in.SVC(),
+    "SVC linear": lambda: drop_in.SVC(kernel="linear", gamma=0.5),
+    "NuSVC": lambda: drop_in.NuSVC(nu=0.2),
+    "SVR": lambda: drop_in.SVR(),
+    "NuSVR": lambda: drop_in.NuSVR(),
+    "OneClassSVM": lambda: drop_in.OneClassSVM(nu=0.3),
+    "LinearSVC": lambda: drop_in.LinearSVC(),
+    "LinearSVC hinge": lambda: drop_in.LinearSVC(loss="hinge"),
+    "LinearSVC l1": lambda: drop_in.LinearSVC(penalty="l1"),
+    "LinearSVR": lambda: drop_in.LinearSVR(),
+    "LinearSVR squared": lambda: drop_in.LinearSVR(loss="squared_epsilon_insensitive", epsilon=0.1),
+}
+
 
 def softened(estimator: SupportVectorMachine) -> SupportVectorMachine:
     """Made for classes that overlap: a finite C in place of a hard margin, a nu that leaves a margin."""
@@ -149,7 +166,7 @@ def training_set(estimator: SupportVectorMachine, n: int = 60, d: int = 3, seed:
     """n samples with what the estimator learns: overlapping classes, noisy values; novelty detectors ignore y."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))
-    if isinstance(estimator, (svm.SVR, svm.NuSVR)):
+    if is_regressor(estimator):
         return X, np.sin(X[:, 0]) + 0.5 * X[:, -1] + 0.2 * rng.normal(size=n)
     classes = rng.permutation(np.arange(n) % n_classes)
     X[:, 0] += 1.5 * classes

@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 
 _ROOMS = (
     "calibration",
+    "compat",
     "data",
     "datasets",
     "errors",
@@ -39,6 +40,8 @@ _ROOM_OF = {
     "SVC": "svm",
     "SVDD": "svm",
     "SVR": "svm",
+    "patch_sklearn": "compat.sklearn",
+    "unpatch_sklearn": "compat.sklearn",
 }
 
 __all__ = ["__version__", *_ROOMS, *_ROOM_OF]

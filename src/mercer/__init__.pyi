@@ -1,4 +1,5 @@
 from . import calibration as calibration
+from . import compat as compat
 from . import data as data
 from . import datasets as datasets
 from . import errors as errors
@@ -11,6 +12,8 @@ from . import solvers as solvers
 from . import svm as svm
 from . import threads as threads
 from .calibration import Calibrated as Calibrated
+from .compat.sklearn import patch_sklearn as patch_sklearn
+from .compat.sklearn import unpatch_sklearn as unpatch_sklearn
 from .svm import SVC as SVC
 from .svm import SVDD as SVDD
 from .svm import SVR as SVR

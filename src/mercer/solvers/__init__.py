@@ -6,6 +6,7 @@ from mercer.solvers.linear import LinearSolver
 from mercer.solvers.newton import ProximalNewton
 from mercer.solvers.simple import SimpleSMO
 from mercer.solvers.smo import SMO
+from mercer.solvers.sparse_margin import sparse_margin
 
 __all__ = [
     "SMO",
@@ -19,5 +20,6 @@ __all__ = [
     "SolverResult",
     "certify",
     "combine",
+    "sparse_margin",
     "warn_unless_solved",
 ]

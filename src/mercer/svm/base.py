@@ -43,6 +43,7 @@ class Machine(BaseEstimator):
     }
 
     result_: SolverResult
+    _warns: bool = True  # False: whoever built the machine tells what its result means
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
@@ -225,7 +226,8 @@ class SupportVectorMachine(Machine):
         self.support_vectors_ = np.empty((0, 0)) if self._precomputed else take(X, self.support_)
         self.result_ = combine(results)
         self.n_iter_ = self.result_.n_iter
-        warn_unless_solved(self.result_, type(self).__name__)
+        if self._warns:
+            warn_unless_solved(self.result_, type(self).__name__)
 
     # --- the model ----------------------------------------------------------------------------------------
 

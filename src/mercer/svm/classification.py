@@ -107,7 +107,7 @@ class SupportVectorClassifier(ClassifierMixin, Labelled, Probabilities, SupportV
         )
         self._keep_model(X, [(f.index, f.coefficients) for f in functions], [f.offset for f in functions], results)
         self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_))
-        if learnt and self.result_.status == "solved":
+        if learnt and self._warns and self.result_.status == "solved":
             of_folds = combine([result for _, results in learnt for result in results])
             warn_unless_solved(of_folds, f"A fold of {type(self).__name__}")
         return held_out

@@ -95,7 +95,8 @@ class LinearMachine(Machine):
         self.n_iter_ = self.result_.n_iter
         self.norm_ = one_or_all(norms)
         self.support_ = np.unique(np.concatenate([p.index[r.a > 0] for p, r in pairs]))
-        warn_unless_solved(self.result_, type(self).__name__)
+        if self._warns:
+            warn_unless_solved(self.result_, type(self).__name__)
 
     def _take_samples(self, X: Any, y: Any = "no_validation", **check_y: Any) -> Any:
         if not isinstance(X, RowBlocks):

@@ -1,0 +1,55 @@
+"""scikit-learn's own tests of its support vector machines, run against mercer's classes.
+
+    python -m benchmarks.sklearn_tests [options of pytest]
+
+The installed tests are taken as they are. What fails is listed, and explained in docs/guide/drop_in.rst.
+"""
+
+import os
+import sys
+
+import pytest
+
+import mercer
+
+# The least share, in per cent, that may pass.
+BAR = 97.0
+
+
+class Count:
+    """The outcome of every test."""
+
+    def __init__(self):
+        self.outcome = {}
+
+    def pytest_runtest_logreport(self, report):
+        name = report.nodeid.rpartition("svm/tests/")[2]
+        if report.failed:
+            self.outcome[name] = "failed"
+        elif report.when == "call" or report.skipped:
+            self.outcome.setdefault(name, report.outcome)
+
+    def names(self, outcome: str) -> list[str]:
+        """The tests with this outcome."""
+        return sorted(name for name, known in self.outcome.items() if known == outcome)
+
+    @property
+    def share(self) -> float:
+        """How many of the tests that were not skipped passed, in per cent."""
+        return 100 * len(self.names("passed")) / max(1, len(self.outcome) - len(self.names("skipped")))
+
+
+def main(arguments: list[str]) -> int:
+    mercer.patch_sklearn()  # before the tests import the names
+    count = Count()
+    # scikit-learn's fixtures, and none of our settings.
+    options = ["-c", os.devnull, "--noconftest", "-p", "sklearn.conftest", "-p", "no:cacheprovider", "-q"]
+    pytest.main([*options, "--pyargs", "sklearn.svm", *arguments], plugins=[count])
+    print(*(f"failed: {name}" for name in count.names("failed")), sep="\n")
+    tried = len(count.outcome) - len(count.names("skipped"))
+    print(f"{len(count.names('passed'))} of {tried} passed ({count.share:.1f} %)")
+    return int(count.share < BAR)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
