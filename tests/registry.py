@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mercer import kernels, solvers, svm
+from mercer import kernels, multiclass, solvers, svm
 from mercer.kernels import Kernel
+from mercer.multiclass import Scheme
 from mercer.solvers import Solver
 from mercer.svm.base import SupportVectorMachine
 
@@ -77,6 +78,21 @@ SOLVERS: dict[str, Callable[[], Solver]] = {
     "SMO most violating pair": lambda: solvers.SMO(pair_rule="violation"),
     "SMO everything": lambda: solvers.SMO(shrinking=False, precision="float64", n_threads=1, memory=1),
     "SimpleSMO": lambda: solvers.SimpleSMO(),
+}
+
+
+# --- schemes for several classes --------------------------------------------------------------------------
+
+SCHEMES: dict[str, Callable[[], Scheme]] = {
+    "DAG": lambda: multiclass.DAG(),
+    "ErrorCorrectingCode dense": lambda: multiclass.ErrorCorrectingCode("dense"),
+    "ErrorCorrectingCode exhaustive": lambda: multiclass.ErrorCorrectingCode("exhaustive", "hamming"),
+    "ErrorCorrectingCode sparse": lambda: multiclass.ErrorCorrectingCode("sparse", random_state=3),
+    "OneClassPerClass": lambda: multiclass.OneClassPerClass(nu=0.3),
+    "OneVersusOne": lambda: multiclass.OneVersusOne(),
+    "OneVersusRest": lambda: multiclass.OneVersusRest(),
+    "OneVersusRest balanced": lambda: multiclass.OneVersusRest(balanced=True),
+    "OneVersusRest lee": lambda: multiclass.OneVersusRest(balanced=True, targets="lee"),
 }
 
 

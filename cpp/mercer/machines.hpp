@@ -134,33 +134,88 @@ inline std::size_t walk_over_matrix(const double* matrix, std::size_t n, std::si
   return walk(n, n_classes, offsets, team, ask, scores);
 }
 
-// A walk that computes the kernel values of all support vectors for every sample first, some samples at a time.
-inline std::size_t walk_over_rows(const KernelSpec& spec, const Level& level, const Samples& x, const Samples& y,
-                                  const Machines& machines, const double* offsets, std::size_t n_classes, Team& team,
-                                  double* scores) {
-  if (x.rows < Vectors<double>::width / 4) {
+// use(first sample, n, values, sample stride, support stride) for some samples at a time, `values` being those of all
+// support vectors.
+template <class Use>
+void for_each_row_of_values(const KernelSpec& spec, const Level& level, const Samples& x, const Samples& y, Team& team,
+                            Use use) {
+  if (x.rows < Vectors<double>::width / 4) {  // as in kernel_dot: one sample against many vectors wastes no tile
     std::vector<double> values(x.rows * y.rows);
     kernel_matrix<double>(spec, level, x, y, team, values.data());
-    return walk_over_matrix(values.data(), x.rows, y.rows, level, machines, offsets, n_classes, team, scores);
+    use(std::size_t{0}, x.rows, values.data(), y.rows, std::size_t{1});
+    return;
   }
   const Vectors<double> support(spec, level, y, all_positions(y.rows), false);
   const Vectors<double> columns(spec, level, x, all_positions(x.rows), false);
   RowBlock<double> block;
   support.gather(all_positions(y.rows).data(), y.rows, block);
   std::vector<TileScratch<double>> scratch(team.size());
-  std::atomic<std::size_t> asked{0};
   for_each_stretch(block, columns, team, scratch,
                    [&](std::size_t first, std::size_t n, const double* values, std::size_t stride) {
-                     Team alone(1);
-                     const auto ask = [&](std::size_t machine, const std::size_t* samples, std::size_t count,
-                                          double* sums, std::size_t) {
-                       for (std::size_t i = 0; i < count; ++i) {
-                         sums[i] = machines.sum(level, machine, values + samples[i], stride);
-                       }
-                     };
-                     asked += walk(n, n_classes, offsets, alone, ask, scores + first * n_classes);
+                     use(first, n, values, std::size_t{1}, stride);
                    });
+}
+
+// A walk that computes the kernel values of all support vectors for every sample first.
+inline std::size_t walk_over_rows(const KernelSpec& spec, const Level& level, const Samples& x, const Samples& y,
+                                  const Machines& machines, const double* offsets, std::size_t n_classes, Team& team,
+                                  double* scores) {
+  std::atomic<std::size_t> asked{0};
+  for_each_row_of_values(spec, level, x, y, team,
+                         [&](std::size_t first, std::size_t n, const double* values, std::size_t sample_stride,
+                             std::size_t support_stride) {
+                           Team alone(1);
+                           const auto ask = [&](std::size_t machine, const std::size_t* samples, std::size_t count,
+                                                double* sums, std::size_t) {
+                             for (std::size_t i = 0; i < count; ++i) {
+                               sums[i] =
+                                   machines.sum(level, machine, values + samples[i] * sample_stride, support_stride);
+                             }
+                           };
+                           asked += walk(n, n_classes, offsets, alone, ask, scores + first * n_classes);
+                         });
   return asked;
+}
+
+// votes (n, n_classes) of all pairs, and the sums of their decision values: for the second class, against the first.
+inline void vote(const KernelSpec& spec, const Level& level, const Samples& x, const Samples& y,
+                 const Machines& machines, const double* offsets, std::size_t n_classes, Team& team, double* votes,
+                 double* sums) {
+  const auto count = [&](std::size_t first, std::size_t n, const double* values, std::size_t sample_stride,
+                         std::size_t support_stride) {
+    // By class, then by sample: what a pair says is added along the samples.
+    std::vector<double> won(n_classes * n, 0.0), total(n_classes * n, 0.0), decision(n);
+    std::size_t pair = 0;
+    for (std::size_t i = 0; i < n_classes; ++i) {
+      for (std::size_t j = i + 1; j < n_classes; ++j, ++pair) {
+        if (sample_stride == 1) {
+          const std::size_t begin = machines.begin(pair);
+          std::fill(decision.begin(), decision.end(), 0.0);
+          level.algebra.combine(machines.values + begin, machines.columns + begin, machines.size(pair), values,
+                                support_stride, n, decision.data());
+        } else {
+          for (std::size_t s = 0; s < n; ++s) {
+            decision[s] = machines.sum(level, pair, values + s * sample_stride, support_stride);
+          }
+        }
+        for (std::size_t s = 0; s < n; ++s) {
+          const double value = decision[s] + offsets[pair];
+          const double second = value > 0.0 ? 1.0 : 0.0;
+          won[j * n + s] += second;
+          won[i * n + s] += 1.0 - second;
+          total[j * n + s] += value;
+          total[i * n + s] -= value;
+        }
+      }
+    }
+    for (std::size_t s = 0; s < n; ++s) {
+      for (std::size_t c = 0; c < n_classes; ++c) {
+        votes[(first + s) * n_classes + c] = won[c * n + s];
+        sums[(first + s) * n_classes + c] = total[c * n + s];
+      }
+    }
+  };
+  for_each_row_of_values(spec, level, x, y, team, count);
 }
 
 // The sums of one machine for some samples, computing the kernel values of its own support vectors only.

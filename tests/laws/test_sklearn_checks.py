@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from registry import ESTIMATORS
+from registry import ESTIMATORS, SCHEMES
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer.svm import SVC, SVR, NuSVC
@@ -11,6 +11,7 @@ from mercer.svm import SVC, SVR, NuSVC
 CHECKED = [make() for make in ESTIMATORS.values()]
 CHECKED = [machine for machine in CHECKED if getattr(machine, "C", 1.0) < np.inf]
 CHECKED += [SVC(kernel="precomputed"), SVR(kernel="precomputed")]
+CHECKED += [SVC(multi_class=make()) for make in SCHEMES.values()]
 
 
 def expected_failures(estimator):

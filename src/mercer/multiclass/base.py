@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
 from mercer.gram import Gram
+from mercer.kernels.base import Kernel
 from mercer.parameters import check_parameters
 from mercer.problems import DualProblem
 from mercer.solvers import SolverResult
@@ -56,8 +57,6 @@ class Scheme(BaseEstimator, ABC):
 
     unit_targets: ClassVar[bool] = True
     """Whether all machines are to reach +1 and -1."""
-    walks: ClassVar[bool] = False
-    """Whether a sample needs some of the machines only, those on its way through a graph."""
 
     _parameters: ClassVar[dict[str, Any]] = {}
 
@@ -68,6 +67,26 @@ class Scheme(BaseEstimator, ABC):
     @abstractmethod
     def scores(self, decision: np.ndarray, plan: "Plan") -> np.ndarray:
         """One score per class, shape (n, n_classes), from the decision values of all machines, shape (n, n_machines)."""
+
+    def shortcut(
+        self, kernel: Kernel | None, X: Any, Y: Any, coefficients: csr_array, intercept: np.ndarray, plan: "Plan"
+    ) -> np.ndarray | None:
+        """The scores without all decision values, where a scheme has a way to them; None where it has not.
+
+        Parameters
+        ----------
+        kernel : Kernel or None
+            None: X is the kernel matrix of samples and support vectors.
+        X, Y : samples and support vectors, prepared for the kernel
+        coefficients : CSR of shape (n_machines, n_support)
+        intercept : array of shape (n_machines,)
+        plan : Plan
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes) or None
+        """
+        return None
 
     def cost(self, sign: np.ndarray, weight: np.ndarray, plan: "Plan") -> np.ndarray:
         """Factors of the price of errors in one task."""

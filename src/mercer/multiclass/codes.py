@@ -16,7 +16,7 @@ MOST_EXHAUSTIVE = 10
 LETTERS_PER_BIT = {"dense": 10, "sparse": 15}
 LEFT_OUT = {"dense": 0.0, "sparse": 0.5}
 # Codes that are drawn, of which the best is taken; fewer where comparing all words takes more than so many products.
-DRAWS, MOST_PRODUCTS = 1000, 2e9
+DRAWS, MOST_PRODUCTS = 1000, 2e8
 # How often columns are drawn until there are enough different ones.
 PATIENCE = 1000
 
@@ -172,19 +172,16 @@ def exhaustive_columns(n_classes: int) -> np.ndarray:
 
 def different_columns(rng: np.random.RandomState, n_classes: int, length: int, left_out: float) -> np.ndarray:
     """Random columns, shape (length, n_classes), with both signs, none the same as another or its opposite."""
-    found = np.empty((0, n_classes))
+    found: dict[bytes, np.ndarray] = {}
     for _ in range(PATIENCE):
-        drawn = rng.choice(
-            [-1.0, 0.0, 1.0], (2 * length, n_classes), p=[(1 - left_out) / 2, left_out, (1 - left_out) / 2]
-        )
-        drawn = drawn[(drawn > 0).any(axis=1) & (drawn < 0).any(axis=1)]
+        drawn = rng.random_sample((length, n_classes))
+        drawn = (drawn > (1 + left_out) / 2).astype(np.int8) - (drawn < (1 - left_out) / 2)
         # Of a column and its opposite the one that starts with -1.
-        first = drawn[np.arange(len(drawn)), (drawn != 0).argmax(axis=1)]
-        found = np.concatenate([found, -drawn * first[:, np.newaxis]])
-        kept = np.sort(np.unique(found, axis=0, return_index=True)[1])
-        found = found[kept]
+        drawn *= -drawn[np.arange(length), (drawn != 0).argmax(axis=1)][:, np.newaxis]
+        for column in drawn[(drawn > 0).any(axis=1) & (drawn < 0).any(axis=1)]:
+            found.setdefault(column.tobytes(), column)
         if len(found) >= length:
-            return found[:length]
+            return np.array(list(found.values())[:length], dtype=np.float64)
     raise ValueError(f"No {length} different columns for {n_classes} classes were found; choose a smaller length.")
 
 
@@ -212,12 +209,8 @@ def check_words(words: np.ndarray, n_classes: int) -> None:
             raise ValueError(f"code must have 1 and -1 in every column, column {k} is {column.astype(int).tolist()}.")
         for other in range(k):
             if (column == columns[other]).all() or (column == -columns[other]).all():
-                raise ValueError(
-                    f"code must not repeat columns, up to their sign: columns {other} and {k} are the same."
-                )
+                raise ValueError(f"code must not repeat columns, up to their sign: columns {other} and {k} are the same.")
     together = np.argwhere(~tells_apart(words))
     if len(together):
         i, j = together[0]
-        raise ValueError(
-            f"code must have 1 and -1 for every two classes in some column, it never does for {i} and {j}."
-        )
+        raise ValueError(f"code must have 1 and -1 for every two classes in some column, it never does for {i} and {j}.")

@@ -65,8 +65,7 @@ class OneClassPerClass(OwnMachines):
         rho = -result.offsets.plus
         # No rho, nothing to scale: the class surrounds the origin.
         smallest = NO_DISTANCE * float(result.a.sum()) * abs(problem.spread.square)
-        scale = 1.0 / rho if rho > smallest else 1.0
-        return Model(scale, -rho * scale, rho * scale)
+        return Model(1.0 / rho, -1.0, 1.0) if rho > smallest else Model(1.0, -rho, rho)
 
     def scores(self, decision, plan):
         return decision

@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.gram import Gram
 from mercer.kernels.samples import n_samples, row_blocks, take
 from mercer.multiclass import Model, OwnMachines, Plan, Scheme, Task, as_scheme
-from mercer.multiclass.walk import Walk, walk
 from mercer.parameters import Choice, Number
 from mercer.problems import DualProblem, nu_margin, soft_margin
 from mercer.solvers import SolverResult
@@ -176,17 +175,14 @@ class SupportVectorClassifier(ClassifierMixin, Labelled, SupportVectorMachine, A
         """One score per class, shape (n, n_classes)."""
         with limit_threads(self.n_threads):
             X, Y = self._compared(self._check_new(X))
-            if self._plan.scheme.walks:
-                return self._walk(X, Y).scores
+            kernel = None if Y is None else self.kernel_
+            found = self._plan.scheme.shortcut(kernel, X, Y, self.dual_coef_, self.intercept_, self._plan)
+            if found is not None:
+                return found
             scores = np.empty((n_samples(X), len(self.classes_)))
             for rows in row_blocks(len(scores), self._plan.n_machines):
                 scores[rows] = self._plan.scores(self._decision_of(take(X, rows), Y))
             return scores
-
-    def _walk(self, X: Any, Y: Any) -> Walk:
-        """The way of samples through the graph of pairs, asking the machines on it only."""
-        kernel = None if Y is None else self.kernel_
-        return walk(kernel, X, Y, self.dual_coef_, self.intercept_, len(self.classes_))
 
     def predict(self, X):
         """Classes.
