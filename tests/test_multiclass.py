@@ -15,8 +15,8 @@ from mercer.gram import MatrixGram
 from mercer.kernels import RBF, Linear
 from mercer.kernels.samples import native_rows, native_samples
 from mercer.multiclass import DAG, ErrorCorrectingCode, OneClassPerClass, OneVersusOne, OneVersusRest
-from mercer.multiclass.evaluate import walk
 from mercer.multiclass.codes import smallest_distance, tells_apart
+from mercer.multiclass.evaluate import walk
 from mercer.multiclass.pairs import pair_number
 from mercer.problems import soft_margin
 from mercer.solvers import SMO
@@ -130,7 +130,10 @@ def test_machines_off_the_way_are_not_looked_at(machine_by_machine, n, storage):
     X, new = storage(X), storage(classes(6, n=n, seed=1)[0])
     machine = SVC(RBF(gamma=0.5)).fit(X, y)
     arguments = machine.kernel_.native().arguments()
-    x, support = native_samples(csr_array(new) if storage is csr_array else new), native_samples(machine.support_vectors_)
+    x, support = (
+        native_samples(csr_array(new) if storage is csr_array else new),
+        native_samples(machine.support_vectors_),
+    )
 
     def lead(rows):
         return _native.kernel_walk(*arguments, x, support, rows, machine.intercept_, 6, machine_by_machine, 2, "")
@@ -287,7 +290,10 @@ def test_a_code_of_ones_own():
     ("code", "message"),
     [
         (np.eye(3) * 2 - 1, "code has 3 rows, there are 4 classes; give one row per class."),
-        ([[1, 1], [1, -1], [-1, 1], [-1, 1]], "code must have 1 and -1 for every two classes in some column, it never does"),
+        (
+            [[1, 1], [1, -1], [-1, 1], [-1, 1]],
+            "code must have 1 and -1 for every two classes in some column, it never does",
+        ),
         ([[1, 1], [1, 0], [-1, 1], [-1, 1]], "code must have 1 and -1 in every column, column 1 is \\[1, 0, 1, 1\\]"),
         ([[1, -1], [1, -1], [-1, 1], [-1, 1]], "code must not repeat columns, up to their sign: columns 0 and 1"),
     ],
@@ -301,8 +307,14 @@ def test_codes_that_cannot_be(code, message):
 @pytest.mark.parametrize(
     ("scheme", "message"),
     [
-        (ErrorCorrectingCode("exhaustive"), "code='exhaustive' is for at most 10 classes .511 machines., got 11 classes"),
-        (ErrorCorrectingCode("dense", length=5000), "length must be at most 1023, the number of different dense columns"),
+        (
+            ErrorCorrectingCode("exhaustive"),
+            "code='exhaustive' is for at most 10 classes .511 machines., got 11 classes",
+        ),
+        (
+            ErrorCorrectingCode("dense", length=5000),
+            "length must be at most 1023, the number of different dense columns",
+        ),
         (ErrorCorrectingCode("dense", length=2), "No code of length 2 that tells 11 classes apart was found"),
         (ErrorCorrectingCode("exhaustive", length=5), "length is for random codes"),
         (ErrorCorrectingCode(np.eye(11), length=5), "length is for random codes"),

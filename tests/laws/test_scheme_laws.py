@@ -16,7 +16,6 @@ from mercer.multiclass import (
     ErrorCorrectingCode,
     OneClassPerClass,
     OneVersusOne,
-    OneVersusRest,
     OwnMachines,
     Scheme,
     as_scheme,

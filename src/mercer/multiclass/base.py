@@ -46,8 +46,8 @@ class Scheme(BaseEstimator, ABC):
 
     A scheme is a value: it has parameters and is never fitted. It is a code [1]_: a row for every machine with an entry
     for every class, +1 for the classes on its positive side, -1 for those on its negative side and 0 for those that it
-    does not see. `plan` gives the scheme for a known number of classes. For two classes every scheme of machines for two
-    is the one machine between them.
+    does not see. `plan` gives the scheme for a known number of classes. For two classes every scheme of machines for
+    two is the one machine between them.
 
     References
     ----------
@@ -66,7 +66,7 @@ class Scheme(BaseEstimator, ABC):
 
     @abstractmethod
     def scores(self, decision: np.ndarray, plan: "Plan") -> np.ndarray:
-        """One score per class, shape (n, n_classes), from the decision values of all machines, shape (n, n_machines)."""
+        """One score per class, shape (n, n_classes), from all decision values, shape (n, n_machines)."""
 
     def shortcut(
         self, kernel: Kernel | None, X: Any, Y: Any, coefficients: csr_array, intercept: np.ndarray, plan: "Plan"

@@ -32,9 +32,7 @@ def vote(
     )
 
 
-def walk(
-    kernel: Kernel | None, X: Any, Y: Any, coefficients: csr_array, intercept: np.ndarray, n_classes: int
-) -> Walk:
+def walk(kernel: Kernel | None, X: Any, Y: Any, coefficients: csr_array, intercept: np.ndarray, n_classes: int) -> Walk:
     """Lead samples through the graph of `mercer.multiclass.DAG`.
 
     Kernel values are computed for the machines that a sample meets, or once for all support vectors if these are fewer.

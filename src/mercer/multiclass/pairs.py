@@ -70,8 +70,8 @@ class DAG(Scheme):
     """The machines of all pairs in a directed acyclic graph: every sample asks K - 1 of them. [CY fig 1.4]
 
     Of the classes that are left, in their order, the first meets the last, and the loser is out; so it goes on until
-    one is left. The score of a class is when it went out: 0 for the first to go, K - 1 for the winner. A class that wins
-    all its pairs wins here too, whatever the order of the classes; where there is none, the order has a say.
+    one is left. The score of a class is when it went out: 0 for the first to go, K - 1 for the winner. A class that
+    wins all its pairs wins here too, whatever the order of the classes; where there is none, the order has a say.
 
     See Also
     --------

@@ -1,5 +1,7 @@
 """One machine per class, against all the others."""
 
+from typing import ClassVar
+
 import numpy as np
 
 from mercer.multiclass.base import Plan, Scheme
@@ -44,7 +46,7 @@ class OneVersusRest(Scheme):
     array([0, 1, 2])
     """
 
-    _parameters = {"balanced": Choice(True, False), "targets": Choice("signs", "lee")}
+    _parameters: ClassVar = {"balanced": Choice(True, False), "targets": Choice("signs", "lee")}
 
     def __init__(self, balanced=False, targets="signs"):
         self.balanced = balanced

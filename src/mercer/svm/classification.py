@@ -515,8 +515,8 @@ class NuSVC(SupportVectorClassifier):
         super()._check_all()
         if not self._scheme.unit_targets:
             raise ValueError(
-                f"multi_class must have machines with targets +1 and -1 for NuSVC, which finds their size rho itself, got "
-                f"{self.multi_class!r}; use targets='signs', or SVC."
+                "multi_class must have machines with targets +1 and -1 for NuSVC, which finds their size rho itself, "
+                f"got {self.multi_class!r}; use targets='signs', or SVC."
             )
 
     def _rho(self, result: SolverResult) -> float:
