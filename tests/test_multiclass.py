@@ -20,7 +20,7 @@ from mercer.multiclass.evaluate import walk
 from mercer.multiclass.pairs import pair_number
 from mercer.problems import soft_margin
 from mercer.solvers import SMO
-from mercer.svm import SVC, NuSVC, OneClassSVM
+from mercer.svm import SVC, LinearSVC, NuSVC, OneClassSVM
 
 CLOSE = {"rtol": 1e-6, "atol": 1e-7}
 
@@ -426,3 +426,21 @@ def test_scores_of_half_a_million_pairs():
     scores = plan.scores(rng.normal(size=(2, plan.n_machines)))
     assert scores.shape == (2, 1000)
     assert_allclose(np.round(scores).sum(axis=1), plan.n_machines)
+
+
+# --- linear machines --------------------------------------------------------------------------------------
+
+
+def test_linear_machines_take_machines_for_two():
+    X, y = classes(3)
+    for scheme in ("one_class", OneClassPerClass()):
+        with pytest.raises(ValueError, match=r"multi_class must be 'ovo' .* or a Scheme of machines for two, got"):
+            LinearSVC(multi_class=scheme).fit(X, y)
+
+
+@pytest.mark.parametrize("scheme", ["ovo", "ovr", "dag", "ecoc", OneVersusRest(balanced=True, targets="lee")])
+def test_linear_machines_with_a_scheme(scheme):
+    X, y = classes(4)
+    linear = LinearSVC(loss="hinge", C=2.0, multi_class=scheme, tol=1e-6).fit(X, y)
+    kernel = SVC("linear", C=2.0, multi_class=scheme, tol=1e-6).fit(X, y)
+    assert_allclose(linear.decision_function(X), kernel.decision_function(X), rtol=1e-3, atol=1e-3)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
@@ -114,7 +114,8 @@ class Scheme(BaseEstimator, ABC):
         Plan
         """
         self.check()
-        return Plan(self, n_classes, csr_array(self._all_sides(n_classes), dtype=np.float64), loss)
+        # A copy: what has been learnt does not change with the parameters of the scheme.
+        return Plan(clone(self), n_classes, csr_array(self._all_sides(n_classes), dtype=np.float64), loss)
 
     def _all_sides(self, n_classes: int) -> csr_array | np.ndarray:
         return np.array([[-1, 1]]) if n_classes == 2 else self.sides(n_classes)
@@ -194,8 +195,8 @@ class Plan:
         return np.asarray((self.per_class @ values.T).T)
 
 
-def as_scheme(scheme: Any) -> Scheme:
-    """A scheme from its short name, or itself."""
+def as_scheme(scheme: Any, *, for_two: bool = False) -> Scheme:
+    """A scheme from its short name, or itself; `for_two`: one whose machines are for two."""
     from mercer.multiclass import DAG, ErrorCorrectingCode, OneClassPerClass, OneVersusOne, OneVersusRest
 
     names: dict[str, type[Scheme]] = {
@@ -205,8 +206,11 @@ def as_scheme(scheme: Any) -> Scheme:
         "ecoc": ErrorCorrectingCode,
         "one_class": OneClassPerClass,
     }
+    if for_two:
+        names = {name: kind for name, kind in names.items() if not issubclass(kind, OwnMachines)}
     if isinstance(scheme, str) and scheme in names:
         return names[scheme]()
-    if isinstance(scheme, Scheme):
+    if isinstance(scheme, Scheme) and not (for_two and isinstance(scheme, OwnMachines)):
         return scheme
-    raise ValueError(f"multi_class must be {' or '.join(map(repr, names))} or a Scheme, got {scheme!r}.")
+    kind = "a Scheme of machines for two" if for_two else "a Scheme"
+    raise ValueError(f"multi_class must be {' or '.join(map(repr, names))} or {kind}, got {scheme!r}.")

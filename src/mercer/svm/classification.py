@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.gram import Gram
 from mercer.kernels.samples import n_samples, row_blocks, take
-from mercer.multiclass import Model, OwnMachines, Plan, Scheme, Task, as_scheme
+from mercer.multiclass import Model, OwnMachines, Plan, Task, as_scheme
 from mercer.parameters import Choice, Number
 from mercer.problems import DualProblem, nu_margin, soft_margin
 from mercer.solvers import SolverResult
@@ -55,11 +55,6 @@ class SupportVectorClassifier(ClassifierMixin, Labelled, SupportVectorMachine, A
     def _model(self, problem: DualProblem, result: SolverResult) -> Model:
         """What one machine for two makes of the solution of its problem."""
 
-    @property
-    def _scheme(self) -> Scheme:
-        """A scheme of the machine's own, which later changes of the parameters do not reach."""
-        return clone(as_scheme(self.multi_class))
-
     def set_params(self, **params):
         """Set parameters, those of the kernel as ``kernel__name``, those of the scheme as ``multi_class__name``.
 
@@ -92,14 +87,14 @@ class SupportVectorClassifier(ClassifierMixin, Labelled, SupportVectorMachine, A
 
     def _check_all(self) -> None:
         super()._check_all()
-        self._scheme.check()
+        as_scheme(self.multi_class).check()
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         self._check_all()
         X, y = self._take_samples(X, y)
         weight = self._weights(sample_weight, X)
         codes = self._encode(y, weight)
-        plan = self._scheme.plan(len(self.classes_), getattr(self, "loss", "hinge"))
+        plan = as_scheme(self.multi_class).plan(len(self.classes_), getattr(self, "loss", "hinge"))
         with limit_threads(self.n_threads):
             gram = self._make_gram(X, weight)
             functions, results = self._learn(plan, gram, codes, weight * self._class_weights(codes, weight))
@@ -513,7 +508,7 @@ class NuSVC(SupportVectorClassifier):
 
     def _check_all(self):
         super()._check_all()
-        if not self._scheme.unit_targets:
+        if not as_scheme(self.multi_class).unit_targets:
             raise ValueError(
                 "multi_class must have machines with targets +1 and -1 for NuSVC, which finds their size rho itself, "
                 f"got {self.multi_class!r}; use targets='signs', or SVC."

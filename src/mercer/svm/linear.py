@@ -261,11 +261,11 @@ class LinearSVC(ClassifierMixin, Labelled, LinearMachine):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         self._check_all()
-        scheme = as_scheme(self.multi_class)
+        scheme = as_scheme(self.multi_class, for_two=True)
         X, y = self._take_samples(X, y)
         weight = self._weights(sample_weight, X)
         codes = self._encode(y, weight)
-        plan = scheme.plan(len(self.classes_))
+        plan = scheme.plan(len(self.classes_), self.loss)
         weights = weight * self._class_weights(codes, weight)
         squared = self.loss == "squared_hinge"
         with limit_threads(self.n_threads):
