@@ -50,6 +50,18 @@ def test_each_class_against_the_rest(balanced, weighted):
         assert_allclose(machine.margin_[k], alone.margin_, **CLOSE)
 
 
+def test_class_weights_come_on_top_of_balance():
+    X, y = classes(4)
+    kernel, prices = RBF(gamma=0.4), {0: 5.0, 2: 0.1}
+    machine = SVC(kernel, multi_class=OneVersusRest(balanced=True), class_weight=prices).fit(X, y)
+    for k in range(4):
+        counts = np.bincount(y)
+        weight = np.where(y == k, len(y) / (2 * counts[k]), len(y) / (2 * (len(y) - counts[k])))
+        weight = weight * np.array([prices.get(c, 1.0) for c in y])
+        alone = SVC(kernel).fit(X, y == k, sample_weight=weight)
+        assert_allclose(machine.decision_function(X)[:, k], alone.decision_function(X), **CLOSE)
+
+
 def test_targets_of_lee():
     """+1 for the class, -1 / (K - 1) for the rest; they add up to zero over the machines."""
     X, y = classes(4)
@@ -65,6 +77,10 @@ def test_targets_of_lee():
         problem = soft_margin(MatrixGram(K), sign, np.ones(len(y)), target=np.where(y == k, 1.0, 1 / 3))
         result = SMO(tol=1e-6).solve(problem)
         assert_allclose(machine.decision_function(X)[:, k], K @ (sign * result.a) + result.offsets.plus, **CLOSE)
+        errors = np.maximum(0.0, -problem.linear - sign * machine.decision_function(X)[:, k])
+        assert_allclose(machine.slack_.toarray()[k], errors, **CLOSE)
+        primal = 0.5 * machine.norm_[k] ** 2 + errors.sum()
+        assert machine.result_.parts[k].primal_objective == pytest.approx(primal, rel=1e-6)
 
 
 def test_targets_of_lee_are_not_for_nu():

@@ -165,6 +165,7 @@ class Plan:
         codes : int array of shape (n,)
             Class numbers of the samples; -1: takes no part.
         weight : array of shape (n,)
+            Sample weights; those of classes are for the machine to multiply with.
         machines : range, default=None
 
         Returns

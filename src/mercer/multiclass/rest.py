@@ -19,7 +19,8 @@ class OneVersusRest(Scheme):
     ----------
     balanced : bool, default=False
         Let both sides of every machine count the same: the errors of a side have the price of half of all samples over
-        those of the side (weights count). Otherwise the rest outweighs the class, the more the more classes there are.
+        those of the side (sample weights count). Otherwise the rest outweighs the class, the more the more classes
+        there are. Class weights come on top of it.
     targets : {"signs", "lee"}, default="signs"
         What a machine is to reach: +1 for its class and -1 for the rest, or -1 / (K - 1) for the rest, so that the
         targets of a sample add up to zero over the machines [B eq 7.48, and 1]_.

@@ -97,7 +97,7 @@ class SupportVectorClassifier(ClassifierMixin, Labelled, SupportVectorMachine, A
         plan = as_scheme(self.multi_class).plan(len(self.classes_), getattr(self, "loss", "hinge"))
         with limit_threads(self.n_threads):
             gram = self._make_gram(X, weight)
-            functions, results = self._learn(plan, gram, codes, weight * self._class_weights(codes, weight))
+            functions, results = self._learn(plan, gram, codes, weight)
         self._plan = plan
         self.norm_ = one_or_all([f.norm for f in functions])
         self.margin_ = one_or_all([f.margin for f in functions])
@@ -113,24 +113,27 @@ class SupportVectorClassifier(ClassifierMixin, Labelled, SupportVectorMachine, A
         self, plan: Plan, gram: Gram, codes: np.ndarray, weight: np.ndarray
     ) -> tuple[list[Function], list[SolverResult]]:
         """The decision functions of a scheme, in the order of its code, and the certificates of what was solved."""
+        weights = weight * self._class_weights(codes, weight)
         own = plan.scheme if isinstance(plan.scheme, OwnMachines) else None
         build, read = (own.problem, own.model) if own else (self._problem, self._model)
         functions: list[Function] = []
         results: list[SolverResult] = []
         for first in range(0, plan.n_machines, AT_ONCE):
             machines = range(first, min(first + AT_ONCE, plan.n_machines))
-            problems = [build(gram, task, weight[task.index]) for task in plan.tasks(codes, weight, machines)]
-            for problem, result in zip(problems, self._fit_problems(problems, first), strict=True):
+            tasks = plan.tasks(codes, weight, machines)
+            problems = [build(gram, task, weights[task.index]) for task in tasks]
+            for task, problem, result in zip(tasks, problems, self._fit_problems(problems, first), strict=True):
                 model = read(problem, result)
-                function, decision = self._function(problem, result, model, wanted=0.0 if own else model.edge)
+                wanted = np.zeros(1) if own else model.edge * task.target
+                function, decision = self._function(problem, result, model, wanted)
                 functions.append(function)
                 results.append(replace(result, margin=float(np.min(problem.sign * decision))))
         return functions, results
 
     def _function(
-        self, problem: DualProblem, result: SolverResult, model: Model, wanted: float
+        self, problem: DualProblem, result: SolverResult, model: Model, wanted: np.ndarray
     ) -> tuple[Function, np.ndarray]:
-        """The decision function and its values on its samples, which are to be `wanted` at least, times their sign."""
+        """The decision function and its values on its samples; times their sign they are to be `wanted` at least."""
         # From the gradient: f = s (G - p - ridge a) + b, scaled.
         f = problem.sign * (result.gradient - problem.linear - problem.ridge * result.a)
         decision = f * model.scale + model.offset

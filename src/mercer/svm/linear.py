@@ -280,7 +280,7 @@ class LinearSVC(ClassifierMixin, Labelled, LinearMachine):
                     index=task.index,
                     target=task.target,
                 )
-                for task in plan.tasks(codes, weights)
+                for task in plan.tasks(codes, weight)
             ]
             results = self._fit_problems(problems)
             self._keep_weights(gram, problems, results)
