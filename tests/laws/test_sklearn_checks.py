@@ -23,8 +23,8 @@ def expected_failures(estimator):
         }
     if isinstance(getattr(estimator, "multi_class", None), OneClassPerClass):
         return {
-            "check_class_weight_classifiers": "A class that learns from its own samples alone does not feel a factor of "
-            "their weights."
+            "check_class_weight_classifiers": "A class that learns from its own samples alone does not feel a factor "
+            "of their weights."
         }
     return {}
 
