@@ -447,13 +447,6 @@ def test_scores_of_half_a_million_pairs():
 # --- linear machines --------------------------------------------------------------------------------------
 
 
-def test_linear_machines_take_machines_for_two():
-    X, y = classes(3)
-    for scheme in ("one_class", OneClassPerClass()):
-        with pytest.raises(ValueError, match=r"multi_class must be 'ovo' .* or a Scheme of machines for two, got"):
-            LinearSVC(multi_class=scheme).fit(X, y)
-
-
 @pytest.mark.parametrize("scheme", ["ovo", "ovr", "dag", "ecoc", OneVersusRest(balanced=True, targets="lee")])
 def test_linear_machines_with_a_scheme(scheme):
     X, y = classes(4)

@@ -67,6 +67,18 @@ Numbers moments(nb::handle x, Ids ids, Vector<double> c, std::size_t n_threads, 
   return own(std::move(out), {d, d});
 }
 
+Numbers squares(nb::handle x, Ids ids, Vector<double> c) {
+  const SamplesIn in = samples_in(x);
+  const RowChoice rows = choose(in.view, ids);
+  check_length(c, rows.n, "c must have one entry per row");
+  auto out = std::make_unique_for_overwrite<double[]>(in.view.features);
+  {
+    nb::gil_scoped_release unlocked;
+    LinearMap(find_level(""), in.view).squares(rows, c.data(), out.get());
+  }
+  return own(std::move(out), {in.view.features});
+}
+
 Responses responses_in(const Vector<double>& z, const Vector<double>& pull, const Vector<double>& stiffness,
                        const Vector<double>& upper) {
   for (const auto* values : {&pull, &stiffness, &upper}) {
@@ -154,6 +166,8 @@ void bind_linear(nb::module_& m) {
         "X[rows].T @ c in float64.");
   m.def("linear_moments", &moments, "X"_a, "rows"_a.noconvert().none(), "c"_a.noconvert(), "n_threads"_a,
         "level"_a = "", "X[rows].T @ diag(c) @ X[rows] in float64.");
+  m.def("linear_squares", &squares, "X"_a, "rows"_a.noconvert().none(), "c"_a.noconvert(),
+        "The diagonal of linear_moments.");
   m.def("line_minimum", &line_minimum, "z"_a.noconvert(), "dz"_a.noconvert(), "pull"_a.noconvert(),
         "stiffness"_a.noconvert(), "upper"_a.noconvert(), "slope"_a, "curvature"_a, "n_threads"_a,
         "The t >= 0 where slope + t curvature = sum_i a_i dz_i, a = clip((pull - z - t dz) / stiffness, 0, upper),\n"

@@ -60,7 +60,7 @@ class LinearMap {
   void sums(const RowChoice& rows, const double* c, Team& team, double* out) const {
     const std::size_t d = samples_.features;
     // Every chunk has sums of its own, which must not cost more than the rows.
-    const std::size_t n_chunks = std::min(chunks_for(rows.work(), 64), rows.work() / (4 * d) + 1);
+    const std::size_t n_chunks = std::min(chunks_for(rows.work(), 64), rows.work() / (4 * d + 1) + 1);
     std::vector<double> parts(n_chunks * d, 0.0);
     for_chunks(team, rows.n, n_chunks, [&](std::size_t first, std::size_t last, std::size_t chunk) {
       double* sum = parts.data() + chunk * d;
@@ -82,7 +82,7 @@ class LinearMap {
     const std::size_t d = samples_.features;
     const std::size_t stride = samples_.sparse ? d : (d + moment_pad - 1) / moment_pad * moment_pad;
     const std::size_t work = samples_.sparse ? rows.work() * (rows.work() / (rows.n + 1) + 1) / 2 : rows.work() * d / 2;
-    const std::size_t n_chunks = std::min(chunks_for(work, 16), work / (4 * d * d) + 1);
+    const std::size_t n_chunks = std::min(chunks_for(work, 16), work / (4 * d * d + 1) + 1);
     std::vector<double> parts(n_chunks * stride * stride, 0.0);
     for_chunks(team, rows.n, n_chunks, [&](std::size_t first, std::size_t last, std::size_t chunk) {
       double* sum = parts.data() + chunk * stride * stride;
@@ -99,6 +99,18 @@ class LinearMap {
         double sum = 0.0;
         for (std::size_t chunk = 0; chunk < n_chunks; ++chunk) sum += parts[(chunk * stride + i) * stride + j];
         out[i * d + j] = out[j * d + i] = sum;
+      }
+    }
+  }
+
+  // out = sum_k c[k] x_k^2, feature by feature: the diagonal of the moments
+  void squares(const RowChoice& rows, const double* c, double* out) const {
+    std::fill(out, out + samples_.features, 0.0);
+    for (std::size_t k = 0; k < rows.n; ++k) {
+      const std::size_t d = samples_.features, first = samples_.sparse ? samples_.starts[rows[k]] : rows[k] * d;
+      const std::size_t last = samples_.sparse ? samples_.starts[rows[k] + 1] : first + d;
+      for (std::size_t e = first; e < last; ++e) {
+        out[samples_.sparse ? samples_.columns[e] : e - first] += c[k] * samples_.value(e) * samples_.value(e);
       }
     }
   }

@@ -2,20 +2,25 @@
 
 import numpy as np
 import pytest
-from registry import ESTIMATORS, SCHEMES
+from registry import ESTIMATORS, LINEAR_ESTIMATORS, SCHEMES
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer.multiclass import OneClassPerClass
-from mercer.svm import SVC, SVR, NuSVC
+from mercer.svm import SVC, SVR, LinearSVC, NuSVC
 
 # A hard margin refuses what is not separable, which is not for these checks to know.
-CHECKED = [make() for make in ESTIMATORS.values()]
+CHECKED = [make() for make in (ESTIMATORS | LINEAR_ESTIMATORS).values()]
 CHECKED = [machine for machine in CHECKED if getattr(machine, "C", 1.0) < np.inf]
 CHECKED += [SVC(kernel="precomputed"), SVR(kernel="precomputed")]
 CHECKED += [SVC(multi_class=make()) for make in SCHEMES.values()]
 
 
 def expected_failures(estimator):
+    if isinstance(estimator, LinearSVC) and estimator.intercept == "none":
+        return {
+            "check_class_weight_classifiers": "A hyperplane through the origin cannot give all samples to one class, "
+            "however heavy it is."
+        }
     if isinstance(estimator, NuSVC):
         return {
             "check_class_weight_classifiers": "Class weights of 1000 to 0.0001 leave no room for nu = 0.2: at most "

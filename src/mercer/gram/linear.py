@@ -62,5 +62,10 @@ class LinearGram(VectorGram):
         edge = np.sqrt(self.constant) * self.sums(c, rows)[:, np.newaxis]
         return np.hstack([np.vstack([inside, edge[:-1].T]), edge])
 
+    def squares(self, c: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+        """The diagonal of `moments`."""
+        inside = _native.linear_squares(native_samples(self.X), rows, c)
+        return np.append(inside, self.constant * c.sum()) if self.constant else inside
+
     def dot(self, v):
         return self.products(self.sums(np.ascontiguousarray(v, dtype=np.float64)))

@@ -196,8 +196,8 @@ class Plan:
         return np.asarray((self.per_class @ values.T).T)
 
 
-def as_scheme(scheme: Any, *, for_two: bool = False) -> Scheme:
-    """A scheme from its short name, or itself; `for_two`: one whose machines are for two."""
+def as_scheme(scheme: Any) -> Scheme:
+    """A scheme from its short name, or itself."""
     from mercer.multiclass import DAG, ErrorCorrectingCode, OneClassPerClass, OneVersusOne, OneVersusRest
 
     names: dict[str, type[Scheme]] = {
@@ -207,11 +207,8 @@ def as_scheme(scheme: Any, *, for_two: bool = False) -> Scheme:
         "ecoc": ErrorCorrectingCode,
         "one_class": OneClassPerClass,
     }
-    if for_two:
-        names = {name: kind for name, kind in names.items() if not issubclass(kind, OwnMachines)}
     if isinstance(scheme, str) and scheme in names:
         return names[scheme]()
-    if isinstance(scheme, Scheme) and not (for_two and isinstance(scheme, OwnMachines)):
+    if isinstance(scheme, Scheme):
         return scheme
-    kind = "a Scheme of machines for two" if for_two else "a Scheme"
-    raise ValueError(f"multi_class must be {' or '.join(map(repr, names))} or {kind}, got {scheme!r}.")
+    raise ValueError(f"multi_class must be {' or '.join(map(repr, names))} or a Scheme, got {scheme!r}.")

@@ -51,7 +51,7 @@ class OneVersusOne(Scheme):
     >>> X, y = [[0.0], [1.0], [4.0], [5.0], [9.0], [10.0]], ["a", "a", "b", "b", "c", "c"]
     >>> machine = SVC(kernel="linear", multi_class=OneVersusOne()).fit(X, y)
     >>> machine.decision_function([[4.4]]).round(1), machine.predict([[4.4]])
-    (array([[ 1.1,  2.2, -0.2]]), array(['b'], dtype='<U1'))
+    (array([[ 0.8,  2.2, -0.2]]), array(['b'], dtype='<U1'))
     """
 
     def sides(self, n_classes):

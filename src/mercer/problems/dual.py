@@ -17,6 +17,7 @@ SPREAD_SAMPLE = 256
 SPREAD_OF_ROUNDING = 1e-13
 # How often the variables between their bounds are shifted until an equality holds; some meet a bound on the way.
 BALANCING_STEPS = 20
+BALANCED = 1e-12
 
 
 class Offsets(NamedTuple):
@@ -156,20 +157,23 @@ class DualProblem:
         return a
 
     def balanced(self, a: np.ndarray) -> np.ndarray:
-        """A point of the box with the little that the equality is off taken from the variables between their bounds."""
-        if self.total is None:
-            return a
-        a = a.copy()
+        """A point of the box with the little that the equality is off taken from the variables between their bounds.
+
+        What is at a bound up to rounding is put there.
+        """
+        a = np.where(a <= BALANCED * np.minimum(self.upper, a.max(initial=0.0)), 0.0, a)
+        a = np.where(a >= (1 - BALANCED) * self.upper, self.upper, a)
         for group, target in self._groups():
             part, sign, upper = a[group], self.sign[group], self.upper[group]
             for _ in range(BALANCING_STEPS):
                 excess = inner(sign, part) - target
+                if abs(excess) <= BALANCED * max(abs(target), float(part.sum())):
+                    break
                 free = np.flatnonzero((part > 0) & (part < upper))
-                if abs(excess) <= SPREAD_OF_ROUNDING * float(part.sum()) or not len(free):
+                if not len(free):
+                    part = self._project(part, group, target)
                     break
                 part[free] = np.clip(part[free] - sign[free] * excess / len(free), 0.0, upper[free])
-            if abs(inner(sign, part) - target) > 1e-12 * max(abs(target), float(part.sum())):
-                part = self._project(part, group, target)
             a[group] = part
         return a
 

@@ -27,8 +27,10 @@ COARSE, FEW_AT_PLAY = 0.03, 4000
 EPOCHS_PER_ROUND = 100
 # How much finer the descent is asked to be when settling together did not help, or is too dear.
 FINER = 0.2
-# The finest descent, in units of tol.
-SMALLEST = 1e-2
+# The finest descent, in units of tol, and how often a round may bring nothing.
+SMALLEST, PATIENCE = 1e-2, 5
+# Steps of the solver that settles variables together, at least and for each of them.
+SETTLING_STEPS, SETTLING_STEPS_EACH = 10_000, 50
 
 
 class CoordinateDescent(BaseEstimator):
@@ -169,6 +171,7 @@ class _Run:
     def result(self) -> SolverResult:
         solver, problem = self.solver, self.problem
         most = EPOCHS if solver.max_iter is None else int(solver.max_iter)
+        best, in_vain = np.inf, 0
         wanted = max(COARSE, solver.tol) * problem.unit(self.a, problem.offsets(self.a, problem.linear))
         while True:
             settled = self._descend(wanted, min(EPOCHS_PER_ROUND, most - self.epochs))
@@ -181,15 +184,16 @@ class _Run:
                 return replace(result, status="max_iter")
             if self._left() == 0.0:
                 return replace(result, status="max_seconds")
-            if not settled:
-                continue
             at_play = self._at_play(result)
             if len(at_play) <= FEW_AT_PLAY:
                 self._settle(at_play, result)
                 result = self._certified("solved")
                 if self._is_good(result, self.tol):
                     return result
-            if wanted <= SMALLEST * self.tol * problem.unit(result.a, result.offsets):
+            elif not settled:
+                continue
+            best, in_vain = (result.violation, 0) if result.violation < 0.5 * best else (best, in_vain + 1)
+            if in_vain == PATIENCE or wanted <= SMALLEST * self.tol * problem.unit(result.a, result.offsets):
                 return result if self._is_good(result, solver.tol) else replace(result, status="stalled")
             wanted *= FINER
 
@@ -220,12 +224,12 @@ class _Run:
         return settled
 
     def _at_play(self, result: SolverResult) -> np.ndarray:
-        """The variables between their bounds, and those that would leave one."""
+        """The variables between their bounds, those that would leave one, and those that might when others move."""
         problem = self.problem
         slope = result.gradient + problem.sign * result.offsets.plus
         free = (result.a > 0) & (result.a < problem.upper)
-        wants = np.where(result.a > 0, slope, -slope) > 0.25 * self.tol
-        return np.flatnonzero(free | wants)
+        outward = np.where(result.a > 0, -slope, slope)  # presses a variable against its bound
+        return np.flatnonzero(free | (outward < 2.0 * result.violation))
 
     def _settle(self, at_play: np.ndarray, result: SolverResult) -> None:
         """Solve for the variables at play, the others as they are: their weights enter the linear term."""
@@ -246,7 +250,9 @@ class _Run:
             ridge=problem.ridge[k],
             total=total,
         )
-        solver = SMO(tol=0.25 * self.tol, max_seconds=max(1e-3, self._left()) if self.solver.max_seconds else None)
+        steps = SETTLING_STEPS + SETTLING_STEPS_EACH * len(k)
+        limit = None if self.solver.max_seconds is None else max(1e-3, self._left())
+        solver = SMO(tol=0.25 * self.tol, max_iter=steps, max_seconds=limit)
         found = solver.solve(part, a[k])
         self.a = others
         self.a[k] = found.a

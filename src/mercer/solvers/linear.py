@@ -22,8 +22,8 @@ FEW_SAMPLES = 1000
 class LinearSolver(BaseEstimator):
     """Picks the algorithm for a problem over a `LinearGram`.
 
-    `ProximalNewton` up to 1024 features; above, `CoordinateDescent`. `SMO` for hard margins, equalities per sign, and
-    where there are more features than samples and not many of these.
+    `ProximalNewton` up to 1024 features; above, `CoordinateDescent`, and the former where that stalls. `SMO` for hard
+    margins, equalities per sign, and many features of up to 1000 samples.
 
     Parameters
     ----------
@@ -56,9 +56,11 @@ class LinearSolver(BaseEstimator):
         gram: LinearGram = problem.gram  # type: ignore[assignment]
         parameters = self.get_params(deep=False)
         unbounded = not (np.isfinite(problem.upper) | (problem.ridge > 0)).all()
-        if unbounded or problem.equality == "per_sign" or gram.n <= min(FEW_SAMPLES, gram.n_weights):
+        if unbounded or problem.equality == "per_sign":
             return SMO(**parameters)
-        return CoordinateDescent(**parameters) if gram.n_weights > DIRECT_WEIGHTS else ProximalNewton(**parameters)
+        if gram.n_weights <= DIRECT_WEIGHTS:
+            return ProximalNewton(**parameters)
+        return SMO(**parameters) if gram.n <= FEW_SAMPLES else CoordinateDescent(**parameters)
 
     def check(self, problem: DualProblem) -> None:
         """Refuse problems over other kernels."""
@@ -74,7 +76,12 @@ class LinearSolver(BaseEstimator):
     ) -> SolverResult:
         """The solution, with its certificate."""
         self.check(problem)
-        return self.pick(problem).solve(problem, start, callback)
+        result = self.pick(problem).solve(problem, start, callback)
+        if result.status != "stalled" or isinstance(self.pick(problem), ProximalNewton):
+            return result
+        # Columns of very different size, most likely, which Newton's method does not mind.
+        left = {} if self.max_seconds is None else {"max_seconds": max(1e-9, self.max_seconds - result.seconds)}
+        return ProximalNewton(**self.get_params(deep=False) | left).solve(problem, result.a, callback)
 
     def solve_many(
         self,
@@ -83,7 +90,5 @@ class LinearSolver(BaseEstimator):
         callback: Callback | None = None,
     ) -> list[SolverResult]:
         """The solutions of problems over one Gram matrix."""
-        if not problems:
-            return []
-        self.check(problems[0])
-        return self.pick(problems[0]).solve_many(problems, starts, callback)
+        starts = [None] * len(problems) if starts is None else starts
+        return [self.solve(p, start, callback) for p, start in zip(problems, starts, strict=True)]

@@ -12,6 +12,7 @@ from mercer import _native
 from mercer.gram import LinearGram
 from mercer.parameters import Number, check_parameters
 from mercer.problems import DualProblem
+from mercer.problems.dual import BALANCED
 from mercer.solvers.base import Callback, History, Progress, SolverResult, certify
 from mercer.solvers.smo import is_flat
 from mercer.sums import inner
@@ -26,11 +27,15 @@ CONJUGATE_STEPS = 200
 # The band of undecided samples shrinks by the first factor, by the second when it holds few samples for every weight.
 SHRINK, SHRINK_FEW, FEW_PER_WEIGHT = 0.2, 0.5, 4.0
 # A stage ends when what Newton's method has left over is this part of what the smoothing costs, or after so many steps.
-# Where nothing is smoothed, it is the last part of the dual objective. Below the smallest there is but rounding.
-LEFT_OVER, SMALLEST_LEFT_OVER, STEPS_PER_STAGE = 0.1, 1e-12, 50
+# Where nothing is smoothed, it is the last part of the dual objective.
+LEFT_OVER, STEPS_PER_STAGE = 0.1, 50
 SMOOTH_GAP, SMALLEST_WIDTH = 1e-6, 1e-12
+# A decrease below this part of the objective is rounding.
+ROUNDING = 1e-16
+# How often a certificate may be no better than the last one before rounding is blamed.
+PATIENCE = 3
 # Problems of so many variables are solved to this violation, if rounding lets them.
-SMALL, POLISHED = 1000, 1e-9
+SMALL, POLISHED = 1000, 1e-12
 
 
 class ProximalNewton(BaseEstimator):
@@ -239,21 +244,24 @@ class _Run:
     # --- the run ------------------------------------------------------------------------------------------
 
     def result(self) -> SolverResult:
-        problem, solver = self.problem, self.solver
+        problem, solver, best, in_vain = self.problem, self.solver, None, 0
         while True:
             status = self._newton()
-            a = problem.balanced(self.a)
+            if status == "settled" and self._looks_good():
+                status = self._newton(balance=True)
             if status != "settled":
-                return self._certified(a, status)
-            if self._looks_good(a):
-                certified = self._certified(a, "solved")
+                return self._certified(problem.balanced(self.a), status)
+            if self._looks_good():
+                certified = self._certified(problem.balanced(self.a), "solved")
                 if self._is_good(certified, self.tol):
                     return certified
-                self.left_over *= 0.1  # w was not close enough to X' (s a)
-            if self.rounded or self.left_over < SMALLEST_LEFT_OVER or self.width < SMALLEST_WIDTH * self.first_width:
-                certified = self._certified(a, "solved")
-                good = self._is_good(certified, solver.tol)
-                return certified if good else replace(certified, status="stalled")
+                # w was not close enough to X' (s a), or rounding is all that is left.
+                self.left_over *= 0.1
+                better = best is None or certified.violation < 0.5 * best.violation
+                best, in_vain = (certified, 0) if better else (best, in_vain + 1)
+            if in_vain == PATIENCE or self.rounded or self.width < SMALLEST_WIDTH * self.first_width:
+                best = best or self._certified(problem.balanced(self.a), "solved")
+                return best if self._is_good(best, solver.tol) else replace(best, status="stalled")
             self._next_stage()
 
     def _next_stage(self) -> None:
@@ -263,8 +271,12 @@ class _Run:
         self.width *= SHRINK if many else SHRINK_FEW
         self._centre_at(self.a)
 
-    def _newton(self) -> str:
-        """Newton's method on the smoothed problem, until what it leaves is a small part of the gap."""
+    def _newton(self, balance: bool = False) -> str:
+        """Newton's method on the smoothed problem, until what it leaves is a small part of the gap.
+
+        To `balance`, it goes on until the equality holds up to rounding, or a step no longer helps.
+        """
+        last = np.inf
         problem, solver = self.problem, self.solver
         total = self.total or 0.0
         threads = effective_n_threads()
@@ -277,7 +289,10 @@ class _Run:
             rest = 0.5 * inner(gradient, gradient) + abs(imbalance) * self.width
             self.samples.append((self.n_iter, self._dual_objective(), smoothing + rest, np.nan))
             if rest <= self.left_over * (SMOOTH_GAP * abs(self._dual_objective()) if self.smooth else smoothing):
-                break
+                balanced = abs(imbalance) <= BALANCED * float(self.a.sum()) or abs(imbalance) >= 0.5 * last
+                if balanced or not balance:
+                    break
+                last = abs(imbalance)
             if self.n_iter >= most:
                 return "max_iter"
             seconds = time.perf_counter() - self.began
@@ -287,6 +302,8 @@ class _Run:
             if self.callback is not None and self.callback(told):
                 return "stopped"
             dw, db = self._direction(-gradient, -imbalance)
+            if -inner(gradient, dw) - imbalance * db <= ROUNDING * abs(self._dual_objective()):
+                break  # what is left to win is rounding
             dz = self._spread(self.gram.products(dw, self.rows), db)
             slope = inner(self.w, dw) + db * total
             t = _native.line_minimum(
@@ -388,7 +405,7 @@ class _Run:
 
         x = np.zeros(len(right) + 1)
         r = np.append(right, right_offset if self.free_offset else 0.0)
-        condition = np.append(np.ones(len(right)), curvature)
+        condition = np.append(1.0 + self.gram.squares(weight, rows), curvature)
         y = r / condition
         p, energy = y, inner(r, y)
         enough = 1e-2 * energy
@@ -405,12 +422,12 @@ class _Run:
 
     # --- the end ------------------------------------------------------------------------------------------
 
-    def _looks_good(self, a: np.ndarray) -> bool:
+    def _looks_good(self) -> bool:
         """Whether the violation, as w says it, is as small as wanted."""
-        problem = self.problem
+        problem, a = self.problem, self.a
         gradient = self.z - self.b * problem.sign + problem.ridge * a + problem.linear
         offsets = problem.offsets(a, gradient)
-        good = problem.violation(a, gradient) <= 0.9 * self.tol * problem.unit(a, offsets)
+        good = problem.violation(a, gradient) <= 0.9 * self.solver.tol * problem.unit(a, offsets)
         if good and self.solver.gap_tol is not None:
             gap = problem.gap(a, gradient, offsets)
             good = gap <= 0.9 * self.solver.gap_tol * abs(problem.objective(a, gradient))

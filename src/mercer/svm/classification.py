@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.gram import Gram
 from mercer.kernels.samples import n_samples, row_blocks, take
-from mercer.multiclass import Model, OwnMachines, Plan, Task, as_scheme
+from mercer.multiclass import Model, OwnMachines, Plan, Task
 from mercer.parameters import Choice, Number
 from mercer.problems import DualProblem, nu_margin, soft_margin
 from mercer.solvers import SolverResult
@@ -55,16 +55,6 @@ class SupportVectorClassifier(ClassifierMixin, Labelled, SupportVectorMachine, A
     def _model(self, problem: DualProblem, result: SolverResult) -> Model:
         """What one machine for two makes of the solution of its problem."""
 
-    def set_params(self, **params):
-        """Set parameters, those of the kernel as ``kernel__name``, those of the scheme as ``multi_class__name``.
-
-        A kernel or a scheme given by its name becomes an object first.
-        """
-        scheme = params.get("multi_class", self.multi_class)
-        if isinstance(scheme, str) and any(name.startswith("multi_class__") for name in params):
-            params = {**params, "multi_class": as_scheme(scheme)}
-        return super().set_params(**params)
-
     def fit(self, X, y, sample_weight=None):
         """Learn from labelled samples.
 
@@ -85,16 +75,12 @@ class SupportVectorClassifier(ClassifierMixin, Labelled, SupportVectorMachine, A
             self._fit(X, y, sample_weight)
         return self
 
-    def _check_all(self) -> None:
-        super()._check_all()
-        as_scheme(self.multi_class).check()
-
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         self._check_all()
         X, y = self._take_samples(X, y)
         weight = self._weights(sample_weight, X)
         codes = self._encode(y, weight)
-        plan = as_scheme(self.multi_class).plan(len(self.classes_), getattr(self, "loss", "hinge"))
+        plan = self._scheme.plan(len(self.classes_), getattr(self, "loss", "hinge"))
         with limit_threads(self.n_threads):
             gram = self._make_gram(X, weight)
             functions, results = self._learn(plan, gram, codes, weight)
@@ -511,7 +497,7 @@ class NuSVC(SupportVectorClassifier):
 
     def _check_all(self):
         super()._check_all()
-        if not as_scheme(self.multi_class).unit_targets:
+        if not self._scheme.unit_targets:
             raise ValueError(
                 "multi_class must have machines with targets +1 and -1 for NuSVC, which finds their size rho itself, "
                 f"got {self.multi_class!r}; use targets='signs', or SVC."

@@ -5,16 +5,37 @@ from typing import Any
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
+from mercer.multiclass import Scheme, as_scheme
 from mercer.parameters import Number
+from mercer.svm.base import Machine
 
 __all__ = ["ClassWeight", "Labelled"]
 
 
-class Labelled:
-    """Machines that learn classes: `classes_` and the weights of their samples."""
+class Labelled(Machine):
+    """What machines that learn classes share: the classes, their weights, the scheme for several of them."""
 
     class_weight: Any
+    multi_class: Any
     classes_: np.ndarray
+
+    @property
+    def _scheme(self) -> Scheme:
+        return as_scheme(self.multi_class)
+
+    def set_params(self, **params):
+        """Set parameters, those of the scheme as ``multi_class__name``, those of the kernel as ``kernel__name``.
+
+        A scheme or a kernel given by its name becomes an object first.
+        """
+        scheme = params.get("multi_class", self.multi_class)
+        if isinstance(scheme, str) and any(name.startswith("multi_class__") for name in params):
+            params = {**params, "multi_class": as_scheme(scheme)}
+        return super().set_params(**params)
+
+    def _check_all(self) -> None:
+        super()._check_all()
+        self._scheme.check()
 
     def _encode(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Class numbers, -1 for samples of no weight; finds the classes."""

@@ -1,6 +1,6 @@
 """Linear machines: the twins of the support vector machines that keep weights of features, not support vectors."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any
 
@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from mercer.gram import LinearGram
 from mercer.kernels import Linear
-from mercer.multiclass import Plan, as_scheme
+from mercer.multiclass import Model, OwnMachines, Plan, Task
 from mercer.parameters import Choice, Number
 from mercer.problems import DualProblem, epsilon_tube, one_class, soft_margin
 from mercer.solvers import (
@@ -25,6 +25,7 @@ from mercer.solvers import (
 )
 from mercer.svm.base import VECTORS, Machine, one_or_all
 from mercer.svm.labels import ClassWeight, Labelled
+from mercer.svm.novelty import ROUNDING
 from mercer.threads import limit_threads
 
 __all__ = ["LinearOneClassSVM", "LinearSVC", "LinearSVR"]
@@ -66,18 +67,26 @@ class LinearMachine(Machine):
     def _make_gram(self, X: Any) -> LinearGram:
         return LinearGram(X, float(self.intercept_scaling) ** 2 if self.intercept == "penalised" else 0.0)
 
-    def _keep_weights(self, gram: LinearGram, problems: Sequence[DualProblem], results: Sequence[SolverResult]) -> None:
-        """Weights and offsets of the solutions, and the certificate."""
-        weights, offsets = [], []
+    def _keep_weights(
+        self,
+        gram: LinearGram,
+        problems: Sequence[DualProblem],
+        results: Sequence[SolverResult],
+        model: Callable[[DualProblem, SolverResult], Model] | None = None,
+    ) -> None:
+        """Weights and offsets of the solutions, scaled as a model says, and the certificate."""
+        weights, offsets, norms = [], [], []
         pairs = list(zip(problems, results, strict=True))
         for problem, result in pairs:
             w = gram.sums(np.bincount(problem.index, weights=problem.sign * result.a, minlength=gram.n))
-            offsets.append(np.sqrt(gram.constant) * w[-1] if gram.constant else result.offsets.plus)
-            weights.append(w[:-1] if gram.constant else w)
+            scale, offset, _ = model(problem, result) if model else Model(1.0, result.offsets.plus, 1.0)
+            offsets.append(offset + (scale * np.sqrt(gram.constant) * w[-1] if gram.constant else 0.0))
+            weights.append(scale * (w[:-1] if gram.constant else w))
+            norms.append(scale * float(np.sqrt(problem.squared_norm(result.a, result.gradient))))
         self.coef_, self.intercept_ = np.array(weights), np.array(offsets)
         self.result_ = combine(results)
         self.n_iter_ = self.result_.n_iter
-        self.norm_ = one_or_all([float(np.sqrt(p.squared_norm(r.a, r.gradient))) for p, r in pairs])
+        self.norm_ = one_or_all(norms)
         self.support_ = np.unique(np.concatenate([p.index[r.a > 0] for p, r in pairs]))
         warn_unless_solved(self.result_, type(self).__name__)
 
@@ -261,32 +270,27 @@ class LinearSVC(ClassifierMixin, Labelled, LinearMachine):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         self._check_all()
-        scheme = as_scheme(self.multi_class, for_two=True)
         X, y = self._take_samples(X, y)
         weight = self._weights(sample_weight, X)
         codes = self._encode(y, weight)
-        plan = scheme.plan(len(self.classes_), self.loss)
+        plan = self._scheme.plan(len(self.classes_), self.loss)
         weights = weight * self._class_weights(codes, weight)
-        squared = self.loss == "squared_hinge"
+        own = plan.scheme if isinstance(plan.scheme, OwnMachines) else None
+        build = own.problem if own else self._problem
         with limit_threads(self.n_threads):
             gram = self._make_gram(X)
-            problems = [
-                soft_margin(
-                    gram,
-                    task.sign,
-                    self.C * task.cost * weights[task.index],
-                    squared=squared,
-                    bias=self._free,
-                    index=task.index,
-                    target=task.target,
-                )
-                for task in plan.tasks(codes, weight)
-            ]
+            problems = [build(gram, task, weights[task.index]) for task in plan.tasks(codes, weight)]
             results = self._fit_problems(problems)
-            self._keep_weights(gram, problems, results)
+            self._keep_weights(gram, problems, results, own.model if own else None)
         self._plan, self._fitted_C = plan, self.C
         with np.errstate(divide="ignore"):
-            self.margin_ = 1.0 / self.norm_ if np.ndim(self.norm_) or self.norm_ else np.inf
+            self.margin_ = one_or_all(list(1.0 / np.atleast_1d(self.norm_)))
+
+    def _problem(self, gram: LinearGram, task: Task, weight: np.ndarray) -> DualProblem:
+        squared, cost = self.loss == "squared_hinge", self.C * task.cost * weight
+        return soft_margin(
+            gram, task.sign, cost, squared=squared, bias=self._free, index=task.index, target=task.target
+        )
 
     def fit_path(self, X, y, C, sample_weight=None):
         """Machines for several prices of errors, each started from the one before.
@@ -319,7 +323,10 @@ class LinearSVC(ClassifierMixin, Labelled, LinearMachine):
             `predict` takes the largest.
         """
         decision = self._raw_decision(X)
-        return decision[:, 0] if len(self.classes_) == 2 else self._plan.scores(decision)
+        if self._plan.n_machines == 1:
+            return decision[:, 0]
+        scores = self._plan.scores(decision)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X):
         """Classes.
@@ -652,7 +659,9 @@ class LinearOneClassSVM(OutlierMixin, LinearMachine):
                 problem = one_class(gram, self.nu, weight[index], index=index)
                 results = self._fit_problems([problem])
                 self._keep_weights(gram, [problem], results)
-            self.offset_ = -float(self.intercept_[0])
+            rho = -float(self.intercept_[0])
+            self.offset_ = rho - ROUNDING * abs(rho)
+            self.intercept_ = np.array([-self.offset_])
         return self
 
     def score_samples(self, X):
