@@ -97,6 +97,17 @@ def test_nu_that_a_small_class_has_no_room_for():
         NuSVC(nu=0.5, multi_class="ovr").fit(X, y)
 
 
+def test_small_problems_share_dear_kernel_values():
+    """Where there is room for them; the solution is the same to the last bit."""
+    X, y = classes(4, n=200, d=90)
+    machine = SVC(RBF(gamma=0.01), multi_class="ovr")
+    shared = clone(machine).set_params(memory=10).fit(X, y)
+    alone = clone(machine).set_params(memory=0.1).fit(X, y)
+    assert_array_equal(shared.dual_coef_.toarray(), alone.dual_coef_.toarray())
+    assert_array_equal(shared.intercept_, alone.intercept_)
+    assert 200**2 <= shared.result_.kernel_evaluations < alone.result_.kernel_evaluations
+
+
 # --- the graph of pairs -----------------------------------------------------------------------------------
 
 

@@ -23,7 +23,7 @@ class OneVersusRest(Scheme):
         there are. Class weights come on top of it.
     targets : {"signs", "lee"}, default="signs"
         What a machine is to reach: +1 for its class and -1 for the rest, or -1 / (K - 1) for the rest, so that the
-        targets of a sample add up to zero over the machines [B eq 7.48, and 1]_.
+        targets of a sample add up to zero over the machines [1]_.
 
     See Also
     --------
