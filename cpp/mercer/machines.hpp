@@ -29,6 +29,34 @@ struct Machines {
     const std::size_t first = begin(machine);
     return level.algebra.sparse_dot(values + first, columns + first, size(machine), kernel_values, stride);
   }
+
+  // The sums of one machine for some of the samples whose kernel values lie in a table, eight at a time.
+  void some_sums(const Level& level, std::size_t machine, const double* table, std::size_t sample_stride,
+                 std::size_t support_stride, const std::size_t* samples, std::size_t n, double* sums) const {
+    const std::size_t first = begin(machine);
+    for (std::size_t i = 0; i < n; i += dots_together) {
+      const std::size_t count = std::min(dots_together, n - i);
+      if (count == 1) {
+        sums[i] = sum(level, machine, table + samples[i] * sample_stride, support_stride);
+        continue;
+      }
+      const double* rows[dots_together];
+      double found[dots_together];
+      for (std::size_t r = 0; r < dots_together; ++r) {
+        rows[r] = table + samples[i + std::min(r, count - 1)] * sample_stride;
+      }
+      level.algebra.sparse_dots(values + first, columns + first, size(machine), rows, support_stride, found);
+      std::copy_n(found, count, sums + i);
+    }
+  }
+
+  // The sums of one machine for n samples that lie side by side, their support vectors `stride` apart.
+  void all_sums(const Level& level, std::size_t machine, const double* table, std::size_t stride, std::size_t n,
+                double* sums) const {
+    const std::size_t first = begin(machine);
+    std::fill_n(sums, n, 0.0);
+    level.algebra.combine(values + first, columns + first, size(machine), table, stride, n, sums);
+  }
 };
 
 // out (machines, n) = the sums of all machines for n samples x over the support vectors y.
@@ -129,7 +157,7 @@ inline std::size_t walk_over_matrix(const double* matrix, std::size_t n, std::si
                                     const Machines& machines, const double* offsets, std::size_t n_classes, Team& team,
                                     double* scores) {
   const auto ask = [&](std::size_t machine, const std::size_t* samples, std::size_t count, double* sums, std::size_t) {
-    for (std::size_t i = 0; i < count; ++i) sums[i] = machines.sum(level, machine, matrix + samples[i] * n_support, 1);
+    machines.some_sums(level, machine, matrix, n_support, 1, samples, count, sums);
   };
   return walk(n, n_classes, offsets, team, ask, scores);
 }
@@ -167,9 +195,11 @@ inline std::size_t walk_over_rows(const KernelSpec& spec, const Level& level, co
                            Team alone(1);
                            const auto ask = [&](std::size_t machine, const std::size_t* samples, std::size_t count,
                                                 double* sums, std::size_t) {
-                             for (std::size_t i = 0; i < count; ++i) {
-                               sums[i] =
-                                   machines.sum(level, machine, values + samples[i] * sample_stride, support_stride);
+                             if (count == n && sample_stride == 1) {  // all of them, in their order
+                               machines.all_sums(level, machine, values, support_stride, n, sums);
+                             } else {
+                               machines.some_sums(level, machine, values, sample_stride, support_stride, samples, count,
+                                                  sums);
                              }
                            };
                            asked += walk(n, n_classes, offsets, alone, ask, scores + first * n_classes);
@@ -189,10 +219,7 @@ inline void vote(const KernelSpec& spec, const Level& level, const Samples& x, c
     for (std::size_t i = 0; i < n_classes; ++i) {
       for (std::size_t j = i + 1; j < n_classes; ++j, ++pair) {
         if (sample_stride == 1) {
-          const std::size_t begin = machines.begin(pair);
-          std::fill(decision.begin(), decision.end(), 0.0);
-          level.algebra.combine(machines.values + begin, machines.columns + begin, machines.size(pair), values,
-                                support_stride, n, decision.data());
+          machines.all_sums(level, pair, values, support_stride, n, decision.data());
         } else {
           for (std::size_t s = 0; s < n; ++s) {
             decision[s] = machines.sum(level, pair, values + s * sample_stride, support_stride);
