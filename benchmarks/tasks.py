@@ -2,11 +2,24 @@
 
 from collections.abc import Callable
 
-from benchmarks.compare import classes, company, growth, large_c, many, memory, nu, real, regression, svc, sweep
+from benchmarks.compare import (
+    classes,
+    company,
+    growth,
+    large_c,
+    many,
+    memory,
+    nu,
+    probability,
+    real,
+    regression,
+    svc,
+    sweep,
+)
 from benchmarks.task import Results, Task
 from benchmarks.track import imports
 
-MODULES = (svc, growth, regression, nu, large_c, real, classes, memory, many, company, sweep, imports)
+MODULES = (svc, growth, regression, nu, probability, large_c, real, classes, memory, many, company, sweep, imports)
 
 TASKS: list[Task] = [task for module in MODULES for task in module.TASKS]
 

@@ -6,8 +6,10 @@ The keys start with the name of the class; what follows tells variants apart.
 from collections.abc import Callable
 
 import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.linear_model import RidgeClassifier
 
-from mercer import kernels, multiclass, solvers, svm
+from mercer import calibration, kernels, multiclass, solvers, svm
 from mercer.kernels import Kernel
 from mercer.multiclass import Scheme
 from mercer.solvers import Solver
@@ -135,6 +137,18 @@ ESTIMATORS: dict[str, Callable[[], SupportVectorMachine]] = {
     "OneClassSVM": lambda: svm.OneClassSVM(nu=0.3),
     "SVDD": lambda: svm.SVDD(nu=0.3),
     "SVDD linear": lambda: svm.SVDD(kernel="linear", nu=0.3),
+}
+
+# Machines with probabilities. Their decision values are log-odds, for which they have laws of their own.
+CALIBRATED: dict[str, Callable[[], ClassifierMixin]] = {
+    "Calibrated": lambda: calibration.Calibrated(svm.SVC()),
+    "Calibrated isotonic": lambda: calibration.Calibrated(svm.SVC(C=0.3), method="isotonic"),
+    "Calibrated isotonic plain": lambda: calibration.Calibrated(svm.SVC(), method="isotonic", targets="plain"),
+    "Calibrated temperature": lambda: calibration.Calibrated(svm.NuSVC(nu=0.4), method="temperature"),
+    "Calibrated in-sample": lambda: calibration.Calibrated(svm.SVC(), cv="in-sample"),
+    "Calibrated scores": lambda: calibration.Calibrated(RidgeClassifier(tol=1e-12), cv=3),
+    "SVC probability": lambda: svm.SVC(probability=True, class_weight="balanced"),
+    "NuSVC probability": lambda: svm.NuSVC(nu=0.4, probability=True),
 }
 
 

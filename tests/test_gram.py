@@ -59,11 +59,14 @@ every_gram = pytest.mark.parametrize("make", GRAMS.values(), ids=GRAMS.keys())
 def test_numbers_are_those_of_the_kernel_in_float64(make):
     gram, K = make()
     assert isinstance(gram, Gram) and gram.n == len(K)
-    which = np.array([3, 0, 3, len(K) - 1])
+    which, columns, V = np.array([3, 0, 3, len(K) - 1]), np.array([4, 1, 2]), np.array([[1.0, 0], [-2, 0.5], [0, 3]])
     for values, expected in (
         (gram.rows(which), K[which]),
         (gram.diag(), np.diagonal(K)),
         (gram.dot(np.linspace(-1, 1, gram.n)), K @ np.linspace(-1, 1, gram.n)),
+        (gram.dot_part(which, columns, V), K[np.ix_(which, columns)] @ V),
+        (gram.dot_part(which, columns, csr_array(V)), K[np.ix_(which, columns)] @ V),
+        (gram.dot_part(which, columns[:0], V[:0]), np.zeros((4, 2))),
     ):
         assert values.dtype == np.float64
         assert_allclose(values, expected, rtol=1e-13, atol=1e-13 * np.abs(K).max())

@@ -9,11 +9,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from reference.conic import conic_optimum
 from registry import LINEAR_SOLVERS
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC as TheirSVC
 from sklearn.svm import LinearSVR as TheirSVR
 
 from mercer import _native, solvers
+from mercer.data import RowBlocks
 from mercer.errors import NotSeparableError
 from mercer.gram import LinearGram, make_gram
 from mercer.kernels import RBF
@@ -149,6 +151,18 @@ def test_solve_many_is_solve_one_by_one(make):
     for one, many in zip(problems, make().solve_many(problems), strict=True):
         assert_array_equal(many.a, make().solve(one).a)
     assert make().solve_many([]) == []
+    limited = make().set_params(n_threads=2).solve_many(problems)
+    for one, other in zip(make().set_params(n_threads=1).solve_many(problems), limited, strict=True):
+        assert_array_equal(one.a, other.a)
+
+
+@every_solver
+def test_an_error_among_several_problems_comes_through(make):
+    X, s, _ = data(300, 4)
+    gram = LinearGram(X)
+    problems = [soft_margin(gram, s, np.ones(300))] * 4
+    with pytest.raises(ValueError, match="start has shape"):
+        make().set_params(n_threads=2).solve_many(problems, [None, None, np.zeros(3), None])
 
 
 @every_solver
@@ -313,6 +327,93 @@ def test_gram():
         full = np.hstack([X, np.full((30, 1), np.sqrt(2.5))])
         assert_allclose(gram.moments(v), (full.T * v) @ full)
         assert gram.n_weights == 5 and gram.definite
+
+
+# --- data in blocks ----------------------------------------------------------------------------------------
+
+
+def in_blocks(X, *cuts):
+    """Blocks, every second one read when it is needed."""
+    parts = [X[first:last] for first, last in zip((0, *cuts), (*cuts, X.shape[0]), strict=True)]
+    return RowBlocks([part if k % 2 else (lambda part=part: part) for k, part in enumerate(parts)])
+
+
+@pytest.mark.parametrize("storage", [np.asarray, csr_array])
+@pytest.mark.parametrize(
+    "machine",
+    [
+        LinearSVC(),
+        LinearSVC(loss="squared_hinge", intercept="penalised"),
+        LinearSVR(intercept="penalised"),
+        LinearOneClassSVM(nu=0.2),
+    ],
+)
+def test_blocks_reach_the_same_optimum(machine, storage):
+    X, s, _ = data(1500, 4)
+    X = storage(np.abs(X) + 1.0)
+    blocks = in_blocks(X, 1, 300, 301, 1499)
+    assert blocks.shape == X.shape and len(blocks) == 1500
+    whole, parts = clone(machine).fit(X, s), clone(machine).fit(blocks, s)
+    assert parts.result_.status == "solved"
+    assert_allclose(parts.result_.objective, whole.result_.objective, rtol=1e-6)
+    assert_allclose(parts.coef_, whole.coef_, rtol=1e-3, atol=1e-3)
+    assert_allclose(parts.predict(blocks), parts.predict(X))
+    weight = np.arange(1500) % 3
+    assert_allclose(
+        clone(machine).fit(blocks, s, sample_weight=weight).result_.objective,
+        clone(machine).fit(X, s, sample_weight=weight).result_.objective,
+        rtol=1e-6,
+    )
+
+
+def test_wide_blocks():
+    rng = np.random.default_rng(0)
+    X = csr_array((rng.random((400, 1500)) < 0.02) * rng.random((400, 1500)))
+    y = (X @ rng.normal(size=1500) > 0).astype(int)
+    first, second = LinearSVC(C=3.0).fit(X, y), LinearSVC(C=3.0).fit(in_blocks(X, 100), y)
+    assert_allclose(first.result_.objective, second.result_.objective, rtol=1e-6)
+
+
+def test_gram_of_blocks():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 4))
+    whole, parts = LinearGram(X, 2.0), LinearGram(in_blocks(X, 7, 20), 2.0)
+    v, some = rng.normal(size=30), np.array([1, 6, 7, 25])
+    assert_allclose(parts.rows(some), whole.rows(some))
+    assert_allclose(parts.rows(some[::-1]), whole.rows(some[::-1]))
+    assert_allclose(parts.square(some), whole.square(some))
+    assert_allclose(parts.diag(), whole.diag())
+    assert_allclose(parts.dot(v), whole.dot(v))
+    assert_allclose(parts.products(np.ones(5), some), whole.products(np.ones(5), some))
+    assert_allclose(parts.sums(v[some], some), whole.sums(v[some], some))
+    assert_allclose(parts.moments(v[some], some), whole.moments(v[some], some))
+    assert_allclose(parts.squares(v[some], some), whole.squares(v[some], some))
+
+
+def test_memory_mapped_data(tmp_path):
+    X, s, _ = data(2000, 5)
+    X.tofile(tmp_path / "samples")
+    mapped = np.memmap(tmp_path / "samples", dtype=np.float64, mode="r", shape=X.shape)
+    machine = LinearSVC().fit(mapped, s)
+    assert_array_equal(machine.coef_, LinearSVC().fit(X, s).coef_)
+
+
+def test_wrong_blocks_are_refused():
+    with pytest.raises(ValueError, match="blocks must hold at least one block, got none"):
+        RowBlocks([])
+    with pytest.raises(ValueError, match="same number of features: block 0 has 2, block 1 3"):
+        RowBlocks([np.ones((2, 2)), np.ones((2, 3))])
+    with pytest.raises(ValueError, match="Block 1: Input X contains NaN"):
+        RowBlocks([np.ones((2, 2)), np.full((2, 2), np.nan)])
+    blocks = RowBlocks([np.eye(3), np.ones((2, 3))])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        LinearSVC().fit(blocks, [0, 1])
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        LinearSVC().fit(blocks, None)
+    with pytest.raises(ValueError, match="CoordinateDescent needs the samples in one piece"):
+        LinearSVC(solver="descent").fit(blocks, [0, 1, 0, 1, 1])
+    with pytest.raises(ValueError, match="SMO needs the samples in one piece"):
+        LinearSVC(np.inf).fit(blocks, [0, 1, 0, 1, 1])
 
 
 # --- errors and limits -------------------------------------------------------------------------------------

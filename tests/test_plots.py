@@ -55,6 +55,13 @@ def test_decision_of_three_classes(plane):
     assert set(np.unique(display.decision)) <= {0, 1, 2}
 
 
+def test_decision_of_a_calibrated_machine(plane):
+    """Log-odds of -1 and 1 are no edges of a margin."""
+    X, y = plane
+    display = DecisionDisplay.from_estimator(SVC(probability=True).fit(X, y), X, y, grid_resolution=30)
+    assert display.boundary_.levels.tolist() == [0]
+
+
 def test_decision_of_one_class(plane):
     X, _ = plane
     display = DecisionDisplay.from_estimator(OneClassSVM(nu=0.3).fit(X), X, grid_resolution=30)

@@ -21,12 +21,12 @@ def fit_task(
 ) -> Task:
     """`without` names contenders for which the task is nothing new; `options` are those of the task."""
     usual: dict[str, Any] = {
+        "contenders": {contender: partial(fit, contender) for contender in able(machine) if contender not in without},
         "setup": partial(prepare, machine, samples),
         "quality": quality,
         "tolerance": SAME[machine.kind],
     }
-    contenders = {contender: partial(fit, contender) for contender in able(machine) if contender not in without}
-    return Task(name=name, title=title, contenders=contenders, **(usual | options))
+    return Task(name=name, title=title, **(usual | options))
 
 
 def prepare(machine: Machine, samples: Callable[[], Samples], contender: str) -> Lesson:

@@ -14,8 +14,22 @@ from importlib import import_module as _import_module
 
 __version__ = "0.1.0"
 
-_ROOMS = ("datasets", "errors", "gram", "kernels", "multiclass", "plots", "problems", "solvers", "svm", "threads")
+_ROOMS = (
+    "calibration",
+    "data",
+    "datasets",
+    "errors",
+    "gram",
+    "kernels",
+    "multiclass",
+    "plots",
+    "problems",
+    "solvers",
+    "svm",
+    "threads",
+)
 _ROOM_OF = {
+    "Calibrated": "calibration",
     "LinearOneClassSVM": "svm",
     "LinearSVC": "svm",
     "LinearSVR": "svm",

@@ -1,3 +1,5 @@
+from . import calibration as calibration
+from . import data as data
 from . import datasets as datasets
 from . import errors as errors
 from . import gram as gram
@@ -8,6 +10,7 @@ from . import problems as problems
 from . import solvers as solvers
 from . import svm as svm
 from . import threads as threads
+from .calibration import Calibrated as Calibrated
 from .svm import SVC as SVC
 from .svm import SVDD as SVDD
 from .svm import SVR as SVR

@@ -1,13 +1,15 @@
 """The Gram matrix of a linear kernel, which knows its features."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from mercer import _native
-from mercer.gram.sources import VectorGram
+from mercer.data import RowBlocks
+from mercer.gram.sources import Gram, VectorGram
 from mercer.kernels import Linear, Polynomial
-from mercer.kernels.samples import native_samples
+from mercer.kernels.samples import in_full, native_samples
 from mercer.threads import effective_n_threads
 
 __all__ = ["LinearGram"]
@@ -19,7 +21,7 @@ class LinearGram(VectorGram):
     Parameters
     ----------
     X : vectors of shape (n, n_features)
-        Dense or CSR, float32 or float64; sums are in float64.
+        Dense or CSR, float32 or float64, or `RowBlocks` of them; sums are in float64.
     constant : float >= 0, default=0.0
         c: the square of a feature that is the same for all samples, whose weight is then a penalised offset [A
         §10.6.1.1].
@@ -35,28 +37,58 @@ class LinearGram(VectorGram):
     """
 
     def __init__(self, X: Any, constant: float = 0.0):
-        super().__init__(Polynomial(degree=1, gamma=1.0, coef0=float(constant)) if constant else Linear(), X)
+        kernel = Polynomial(degree=1, gamma=1.0, coef0=float(constant)) if constant else Linear()
+        if isinstance(X, RowBlocks):
+            self.kernel, self.X = kernel, X
+            Gram.__init__(self, len(X), True)
+        else:
+            super().__init__(kernel, X)
         self.constant = float(constant)
+
+    @property
+    def in_one_piece(self) -> bool:
+        """Whether all samples are in memory, side by side."""
+        return not isinstance(self.X, RowBlocks)
 
     @property
     def n_weights(self) -> int:
         """Number of features, the constant one included."""
         return self.X.shape[1] + (self.constant > 0)
 
+    def _pieces(self, rows: np.ndarray | None) -> Iterator[tuple[Any, np.ndarray | None, slice]]:
+        """The samples of every piece, the numbers in it of those that are asked for, and their place in `rows`."""
+        if self.in_one_piece:
+            yield native_samples(self.X), rows, slice(None)
+            return
+        for start, block in self.X:
+            stop = start + block.shape[0]
+            if rows is None:
+                yield native_samples(block), None, slice(start, stop)
+                continue
+            first, last = np.searchsorted(rows, [start, stop])
+            if last > first:
+                yield native_samples(block), rows[first:last] - start, slice(int(first), int(last))
+
     def products(self, w: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
-        """x_i . w of some samples, None: of all, in float64."""
+        """x_i . w of some samples, None: of all, in float64; `rows` ascend where X comes in blocks."""
         w, d = np.asarray(w, dtype=np.float64), self.X.shape[1]
-        f = _native.linear_products(native_samples(self.X), rows, np.ascontiguousarray(w[:d]), effective_n_threads())
+        inside, threads = np.ascontiguousarray(w[:d]), effective_n_threads()
+        parts = [_native.linear_products(X, some, inside, threads) for X, some, _ in self._pieces(rows)]
+        f = parts[0] if len(parts) == 1 else np.concatenate([*parts, np.empty(0)])
         return f + np.sqrt(self.constant) * w[d] if self.constant else f
 
     def sums(self, c: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         """The sum of c_i x_i over some samples, None: over all."""
-        total = _native.linear_sums(native_samples(self.X), rows, c, effective_n_threads())
+        total, threads = np.zeros(self.X.shape[1]), effective_n_threads()
+        for X, some, place in self._pieces(rows):
+            total = total + _native.linear_sums(X, some, c[place], threads)
         return np.append(total, np.sqrt(self.constant) * c.sum()) if self.constant else total
 
     def moments(self, c: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         """The sum of c_i x_i x_i' over some samples, None: over all."""
-        inside = _native.linear_moments(native_samples(self.X), rows, c, effective_n_threads())
+        inside, threads = np.zeros((self.X.shape[1],) * 2), effective_n_threads()
+        for X, some, place in self._pieces(rows):
+            inside += _native.linear_moments(X, some, c[place], threads)
         if not self.constant:
             return inside
         edge = np.sqrt(self.constant) * self.sums(c, rows)[:, np.newaxis]
@@ -64,8 +96,29 @@ class LinearGram(VectorGram):
 
     def squares(self, c: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         """The diagonal of `moments`."""
-        inside = _native.linear_squares(native_samples(self.X), rows, c)
+        inside = np.zeros(self.X.shape[1])
+        for X, some, place in self._pieces(rows):
+            inside += _native.linear_squares(X, some, c[place])
         return np.append(inside, self.constant * c.sum()) if self.constant else inside
+
+    def native(self):
+        if not self.in_one_piece:
+            raise ValueError("SMO needs the samples in one piece, X comes in blocks; ProximalNewton reads blocks.")
+        return super().native()
+
+    def rows(self, which):
+        if self.in_one_piece:
+            return super().rows(which)
+        some = in_full(self.X[which])
+        return np.hstack([self.kernel(some, in_full(block)) for _, block in self.X])
+
+    def square(self, which):
+        return self.kernel(in_full(self.X[which]))
+
+    def diag(self):
+        if self.in_one_piece:
+            return super().diag()
+        return np.concatenate([self.kernel.diag(in_full(block)) for _, block in self.X])
 
     def dot(self, v):
         return self.products(self.sums(np.ascontiguousarray(v, dtype=np.float64)))

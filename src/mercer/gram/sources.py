@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.utils.validation import check_array
 
 from mercer.gram.memory import memory_budget
@@ -66,6 +67,13 @@ class Gram(ABC):
         product = np.empty(v.shape)
         for block in row_blocks(self.n, self.n):
             product[block] = self.rows(np.arange(block.start, block.stop)) @ v
+        return product
+
+    def dot_part(self, rows: np.ndarray, columns: np.ndarray, V: Any) -> np.ndarray:
+        """K[rows, columns] @ V in float64, for an array or sparse matrix V of shape (len(columns), k)."""
+        product, V = np.empty((len(rows), V.shape[1])), csr_array(V.T)  # no BLAS in a fit
+        for block in row_blocks(len(rows), self.n):
+            product[block] = (V @ self.rows(rows[block])[:, columns].T).T
         return product
 
     @cached_property
@@ -204,6 +212,9 @@ class VectorGram(Gram):
     def dot(self, v):
         return self.kernel.dot(self.X, self.X, v)
 
+    def dot_part(self, rows, columns, V):
+        return self.kernel.dot(take(self.X, rows), take(self.X, columns), V)
+
 
 class FunctionGram(Gram):
     """The kernel matrix of any samples, asked from a Python kernel in blocks of rows.
@@ -231,6 +242,9 @@ class FunctionGram(Gram):
 
     def dot(self, v):
         return self.kernel.dot(self.X, self.X, v)
+
+    def dot_part(self, rows, columns, V):
+        return self.kernel.dot(take(self.X, rows), take(self.X, columns), V)
 
 
 def make_gram(kernel: Kernel, X: Any, memory: float | str = "auto") -> Gram:

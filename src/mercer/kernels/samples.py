@@ -140,6 +140,11 @@ def as_pair(X: Any, Y: Any, owner: str) -> tuple[Any, Any]:
     return X.astype(dtype, copy=False), Y.astype(dtype, copy=False)
 
 
+def in_full(X: Any) -> Any:
+    """float32 vectors in float64, anything else as it is."""
+    return X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X
+
+
 def native_samples(X: Any) -> Any:
     """Vectors (from `as_vectors`) as the native functions take them."""
     if not issparse(X):

@@ -142,7 +142,7 @@ class DecisionDisplay(Display):
             decision = np.searchsorted(classes, estimator.predict(grid))
         else:
             decision = estimator.decision_function(grid)
-            if classes is not None:
+            if classes is not None and not hasattr(machine, "calibration_"):  # log-odds know no margin
                 band = float(machine.margin_ * machine.norm_)
         return cls(
             xx,

@@ -1,17 +1,30 @@
 """What every solver promises, and the result that proves it."""
 
 import math
+import threading
 import warnings
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer.problems import DualProblem, Offsets
+from mercer.threads import effective_n_threads
 
-__all__ = ["History", "Progress", "Solver", "SolverResult", "certify", "combine", "warn_unless_solved"]
+__all__ = [
+    "History",
+    "Progress",
+    "Solver",
+    "SolverResult",
+    "certify",
+    "combine",
+    "solve_side_by_side",
+    "warn_unless_solved",
+]
 
 # From best to worst; several problems are as good as the worst of them.
 STATUSES = ("solved", "degenerate", "indefinite", "stalled", "max_iter", "max_seconds", "stopped")
@@ -226,6 +239,35 @@ def combine(results: Sequence[SolverResult]) -> SolverResult:
         margin=min(margins) if margins else None,
         parts=tuple(results),
     )
+
+
+def solve_side_by_side(
+    solver: Any,
+    problems: Sequence[DualProblem],
+    starts: Sequence[np.ndarray | None] | None,
+    callback: Callback | None,
+) -> list[SolverResult]:
+    """`solver.solve` for each problem, on one thread each, as many at once as the solver may use threads.
+
+    With a callback, which is called on the calling thread only, one after the other.
+    """
+    starts = [None] * len(problems) if starts is None else starts
+    threads = min(effective_n_threads(solver.n_threads), len(problems))
+    if callback is not None or threads < 2:
+        return [solver.solve(p, start, callback) for p, start in zip(problems, starts, strict=True)]
+    alone, interrupted = clone(solver).set_params(n_threads=1), threading.Event()
+    with ThreadPoolExecutor(threads) as pool:
+        futures = [
+            pool.submit(alone.solve, p, start, lambda progress: interrupted.is_set())
+            for p, start in zip(problems, starts, strict=True)
+        ]
+        try:
+            return [future.result() for future in futures]
+        except BaseException:  # also Ctrl-C
+            interrupted.set()
+            for future in futures:
+                future.cancel()
+            raise
 
 
 def warn_unless_solved(result: SolverResult, owner: str) -> None:

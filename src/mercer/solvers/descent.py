@@ -13,7 +13,7 @@ from mercer.gram import LinearGram
 from mercer.kernels.samples import native_samples
 from mercer.parameters import Number, check_parameters
 from mercer.problems import DualProblem
-from mercer.solvers.base import Callback, History, Progress, SolverResult, certify
+from mercer.solvers.base import Callback, History, Progress, SolverResult, certify, solve_side_by_side
 from mercer.solvers.newton import POLISHED, SMALL
 from mercer.solvers.smo import SMO, is_flat
 from mercer.threads import effective_n_threads, limit_threads
@@ -103,6 +103,8 @@ class CoordinateDescent(BaseEstimator):
                 f"CoordinateDescent needs a LinearGram, got a {type(problem.gram).__name__}; SMO solves problems over "
                 "any kernel."
             )
+        if not problem.gram.in_one_piece:
+            raise ValueError("CoordinateDescent needs the samples in one piece; ProximalNewton reads blocks.")
         if problem.equality == "per_sign":
             raise ValueError(
                 "CoordinateDescent solves problems with one equality at most; SMO those with one per sign."
@@ -116,9 +118,8 @@ class CoordinateDescent(BaseEstimator):
         starts: Sequence[np.ndarray | None] | None = None,
         callback: Callback | None = None,
     ) -> list[SolverResult]:
-        """One after the other."""
-        starts = [None] * len(problems) if starts is None else starts
-        return [self.solve(p, start, callback) for p, start in zip(problems, starts, strict=True)]
+        """As `solve` for each problem, several at once."""
+        return solve_side_by_side(self, problems, starts, callback)
 
     def solve(
         self, problem: DualProblem, start: np.ndarray | None = None, callback: Callback | None = None

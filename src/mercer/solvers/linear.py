@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 from mercer.gram import LinearGram
 from mercer.parameters import check_parameters
 from mercer.problems import DualProblem
-from mercer.solvers.base import Callback, Solver, SolverResult
+from mercer.solvers.base import Callback, Solver, SolverResult, solve_side_by_side
 from mercer.solvers.descent import CoordinateDescent
 from mercer.solvers.newton import DIRECT_WEIGHTS, ProximalNewton
 from mercer.solvers.smo import SMO
@@ -23,7 +23,7 @@ class LinearSolver(BaseEstimator):
     """Picks the algorithm for a problem over a `LinearGram`.
 
     `ProximalNewton` up to 1024 features; above, `CoordinateDescent`, and the former where that stalls. `SMO` for hard
-    margins, equalities per sign, and many features of up to 1000 samples.
+    margins, equalities per sign, and many features of up to 1000 samples. Samples in blocks go to `ProximalNewton`.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class LinearSolver(BaseEstimator):
         unbounded = not (np.isfinite(problem.upper) | (problem.ridge > 0)).all()
         if unbounded or problem.equality == "per_sign":
             return SMO(**parameters)
-        if gram.n_weights <= DIRECT_WEIGHTS:
+        if gram.n_weights <= DIRECT_WEIGHTS or not gram.in_one_piece:
             return ProximalNewton(**parameters)
         return SMO(**parameters) if gram.n <= FEW_SAMPLES else CoordinateDescent(**parameters)
 
@@ -89,6 +89,5 @@ class LinearSolver(BaseEstimator):
         starts: Sequence[np.ndarray | None] | None = None,
         callback: Callback | None = None,
     ) -> list[SolverResult]:
-        """The solutions of problems over one Gram matrix."""
-        starts = [None] * len(problems) if starts is None else starts
-        return [self.solve(p, start, callback) for p, start in zip(problems, starts, strict=True)]
+        """As `solve` for each problem, several at once."""
+        return solve_side_by_side(self, problems, starts, callback)

@@ -13,7 +13,7 @@ from mercer.gram import LinearGram
 from mercer.parameters import Number, check_parameters
 from mercer.problems import DualProblem
 from mercer.problems.dual import BALANCED
-from mercer.solvers.base import Callback, History, Progress, SolverResult, certify
+from mercer.solvers.base import Callback, History, Progress, SolverResult, certify, solve_side_by_side
 from mercer.solvers.smo import is_flat
 from mercer.sums import inner
 from mercer.threads import effective_n_threads, limit_threads
@@ -32,6 +32,8 @@ LEFT_OVER, STEPS_PER_STAGE = 0.1, 50
 SMOOTH_GAP, SMALLEST_WIDTH = 1e-6, 1e-12
 # A decrease below this part of the objective is rounding.
 ROUNDING = 1e-16
+# Variables within so many widths of the band move in the next stage.
+NEAR = 2.0
 # How often a certificate may be no better than the last one before rounding is blamed.
 PATIENCE = 3
 # Problems of so many variables are solved to this violation, if rounding lets them.
@@ -128,9 +130,8 @@ class ProximalNewton(BaseEstimator):
         starts: Sequence[np.ndarray | None] | None = None,
         callback: Callback | None = None,
     ) -> list[SolverResult]:
-        """One after the other, each on all threads."""
-        starts = [None] * len(problems) if starts is None else starts
-        return [self.solve(p, start, callback) for p, start in zip(problems, starts, strict=True)]
+        """As `solve` for each problem, several at once."""
+        return solve_side_by_side(self, problems, starts, callback)
 
     def solve(
         self, problem: DualProblem, start: np.ndarray | None = None, callback: Callback | None = None
@@ -157,8 +158,53 @@ class ProximalNewton(BaseEstimator):
         return replace(result, status="degenerate") if flat else result
 
 
+class _Part:
+    """Some of the variables of a problem: those that may move in a stage. The others stay at their bounds."""
+
+    def __init__(self, problem: DualProblem, which: np.ndarray | None):
+        """`which` are the variables, ascending; None: all."""
+        self.which = which
+
+        def of(values: np.ndarray) -> np.ndarray:
+            return values if which is None else values[which]
+
+        self.of = of
+        self.sign, self.linear, self.upper, self.ridge = map(
+            of, (problem.sign, problem.linear, problem.upper, problem.ridge)
+        )
+        # Their samples: all in order (rows None, place None), or some, several times perhaps.
+        n, index = problem.gram.n, of(problem.index)
+        self.rows: np.ndarray | None = None
+        self.place: np.ndarray | None = None
+        if len(index) != n or (index != np.arange(n)).any():
+            if (np.diff(index) > 0).all():
+                self.rows = index
+            else:
+                rows, self.place = np.unique(index, return_inverse=True)
+                self.rows = None if len(rows) == n else rows
+        self.n_rows = n if self.rows is None else len(self.rows)
+
+    def spread(self, f: np.ndarray, offset: float) -> np.ndarray:
+        """Values of the rows as signed values of the variables."""
+        return self.sign * ((f if self.place is None else f[self.place]) + offset)
+
+    def collect(self, values: np.ndarray) -> np.ndarray:
+        """Sums over the variables of each row."""
+        if self.place is None:
+            return values
+        return np.bincount(self.place, weights=values, minlength=self.n_rows)
+
+    def some(self, which: np.ndarray) -> np.ndarray:
+        """Numbers of the samples at these rows."""
+        return which if self.rows is None else self.rows[which]
+
+
 class _Run:
-    """One run: the point (w, b), the decision values z, the multipliers a that answer them."""
+    """One run: the point (w, b), the decision values z, the multipliers a that answer them.
+
+    z, a, pull and stiffness are those of the part that may move; what the others add is in `other_w`, `other_sum` and
+    `other_dual`.
+    """
 
     def __init__(
         self, solver: ProximalNewton, problem: DualProblem, start: np.ndarray | None, callback: Callback | None
@@ -170,14 +216,6 @@ class _Run:
         self.began = time.perf_counter()
         self.n_iter = 0
         self.samples: list[tuple[float, float, float, float]] = []
-        # The samples of the variables: all in order (rows None, place None), or some, several times perhaps.
-        n, index = self.gram.n, problem.index
-        self.place: np.ndarray | None = None
-        self.rows: np.ndarray | None = None
-        if not (len(index) == n and (index == np.arange(n)).all()):
-            rows, self.place = np.unique(index, return_inverse=True)
-            self.rows = None if len(rows) == n else rows
-        self.n_rows = n if self.rows is None else len(self.rows)
         self.free_offset = problem.total is not None
         self.bounded = np.isfinite(problem.upper)
         self.smooth = not self.bounded.any()
@@ -187,72 +225,75 @@ class _Run:
         self.left_over = LEFT_OVER
         self._set_out(start)
 
-    # --- the two sides of X -------------------------------------------------------------------------------
-
-    def _spread(self, f: np.ndarray, offset: float) -> np.ndarray:
-        """Values of the rows as signed values of the variables."""
-        return self.problem.sign * ((f if self.place is None else f[self.place]) + offset)
-
-    def _collect(self, values: np.ndarray) -> np.ndarray:
-        """Sums over the variables of each row."""
-        if self.place is None:
-            return values
-        return np.bincount(self.place, weights=values, minlength=self.n_rows)
-
-    def _some(self, which: np.ndarray) -> np.ndarray:
-        """Numbers of the samples at these rows."""
-        return which if self.rows is None else self.rows[which]
-
-    def _weights(self, a: np.ndarray) -> np.ndarray:
-        """w = X' (s a)."""
-        return self.gram.sums(self._collect(self.problem.sign * a), self.rows)
-
     # --- the first point ----------------------------------------------------------------------------------
 
     def _set_out(self, start: np.ndarray | None) -> None:
         problem = self.problem
+        self.all = _Part(problem, None)
         self.b = 0.0
         if start is None and not problem.linear.any():  # without a linear term w = 0 says nothing about the scale
             start = problem.feasible()
         if start is None:
             self.w = np.zeros(self.gram.n_weights)
-            self.z = np.zeros(len(problem.index))
+            z = np.zeros(len(problem.index))
             centre = np.where(self.bounded, 0.5 * problem.upper, 0.0)
         else:
             centre = problem.feasible(start)
             self.w = self._weights(centre)
-            f = self.gram.products(self.w, self.rows)
-            gradient = self._spread(f, 0.0) + problem.ridge * centre + problem.linear
+            f = self.gram.products(self.w, self.all.rows)
+            gradient = self.all.spread(f, 0.0) + problem.ridge * centre + problem.linear
             self.b = problem.offsets(centre, gradient).plus
-            self.z = self._spread(f, self.b)
+            z = self.all.spread(f, self.b)
         # Everything is undecided at first.
-        self.first_width = self.width = 2.2 * float(np.abs(self.z + problem.linear).max()) or 1.0
+        self.first_width = self.width = 2.2 * float(np.abs(z + problem.linear).max()) or 1.0
         self._centre_at(centre)
-        self.a = np.zeros(len(problem.index))
-        self.w_of_a = np.zeros(len(self.w))
-        self.weight = np.zeros(self.n_rows)  # of the rows in `moments`, `first`
-        self.moments = np.zeros((len(self.w), len(self.w))) if len(self.w) <= DIRECT_WEIGHTS else None
-        self.first = np.zeros(len(self.w))
+        self._play_with(None, centre, z)
 
     def _centre_at(self, centre: np.ndarray) -> None:
         """Set the smoothed problem: h = width / u where there is a bound."""
         problem = self.problem
         h = np.where(self.bounded, self.width / problem.upper, 0.0)
-        self.pull = h * centre - problem.linear
-        self.stiffness = problem.ridge + h
+        self.all_pull = h * centre - problem.linear
+        self.all_stiffness = problem.ridge + h
+
+    def _play_with(self, which: np.ndarray | None, a: np.ndarray, z: np.ndarray) -> None:
+        """From now on these variables move; a and z are those of all."""
+        problem = self.problem
+        self.all_a = a
+        self.part = part = self.all if which is None else _Part(problem, which)
+        self.z, self.a, self.pull, self.stiffness = map(part.of, (z, a, self.all_pull, self.all_stiffness))
+        self.other_w, self.other_sum, self.other_dual = np.zeros(len(self.w)), 0.0, 0.0
+        if which is not None:
+            rest = a.copy()
+            rest[which] = 0.0
+            self.other_w = self._weights(rest)
+            self.other_sum = inner(problem.sign, rest)
+            self.other_dual = -inner(problem.linear + 0.5 * problem.ridge * rest, rest)
+        self.w_of_a = self.other_w + self.gram.sums(part.collect(part.sign * self.a), part.rows)
+        self.weight = np.zeros(part.n_rows)  # of the rows in `moments`, `first`
+        self.moments = np.zeros((len(self.w), len(self.w))) if len(self.w) <= DIRECT_WEIGHTS else None
+        self.first = np.zeros(len(self.w))
+
+    def _weights(self, a: np.ndarray) -> np.ndarray:
+        """w = X' (s a), a being all multipliers."""
+        moved = self.all.collect(self.problem.sign * a)
+        used = np.flatnonzero(moved)
+        if 4 * len(used) > 3 * len(moved):
+            return self.gram.sums(moved, self.all.rows)
+        return self.gram.sums(moved[used], self.all.some(used))
 
     # --- the run ------------------------------------------------------------------------------------------
 
     def result(self) -> SolverResult:
         problem, solver, best, in_vain = self.problem, self.solver, None, 0
         while True:
-            status = self._newton()
+            status = self._stage()
             if status == "settled" and self._looks_good():
-                status = self._newton(balance=True)
+                status = self._stage(balance=True)
             if status != "settled":
-                return self._certified(problem.balanced(self.a), status)
+                return self._certified(problem.balanced(self.all_a), status)
             if self._looks_good():
-                certified = self._certified(problem.balanced(self.a), "solved")
+                certified = self._certified(problem.balanced(self.all_a), "solved")
                 if self._is_good(certified, self.tol):
                     return certified
                 # w was not close enough to X' (s a), or rounding is all that is left.
@@ -260,36 +301,61 @@ class _Run:
                 better = best is None or certified.violation < 0.5 * best.violation
                 best, in_vain = (certified, 0) if better else (best, in_vain + 1)
             if in_vain == PATIENCE or self.rounded or self.width < SMALLEST_WIDTH * self.first_width:
-                best = best or self._certified(problem.balanced(self.a), "solved")
+                best = best or self._certified(problem.balanced(self.all_a), "solved")
                 return best if self._is_good(best, solver.tol) else replace(best, status="stalled")
             self._next_stage()
 
+    def _stage(self, balance: bool = False) -> str:
+        """Newton's method on the variables at play, and again with those that turn out to be needed."""
+        problem = self.problem
+        while True:
+            status = self._newton(balance)
+            which = self.part.which
+            self.all_a = self.a if which is None else self.all_a.copy()
+            if which is None:
+                self.all_z = self.z
+                return status
+            self.all_a[which] = self.a
+            self.all_z = self.all.spread(self.gram.products(self.w, self.all.rows), self.b)
+            answer = _native.respond(
+                self.all_z, self.all_pull, self.all_stiffness, problem.upper, effective_n_threads()
+            )
+            answer[which] = self.a
+            missed = answer != self.all_a
+            if status != "settled" or not missed.any():
+                return status
+            missed[which] = True
+            self._play_with(np.flatnonzero(missed), self.all_a, self.all_z)
+
     def _next_stage(self) -> None:
         """Move the centre to a, and narrow the band: carefully when it holds few samples."""
-        undecided = int(np.count_nonzero((self.a > 0) & (self.a < self.problem.upper)))
-        many = undecided > FEW_PER_WEIGHT * (min(len(self.w), self.n_rows) + 1)
+        problem, a, before = self.problem, self.all_a, self.width
+        undecided = (a > 0) & (a < problem.upper)
+        many = np.count_nonzero(undecided) > FEW_PER_WEIGHT * (min(len(self.w), self.all.n_rows) + 1)
         self.width *= SHRINK if many else SHRINK_FEW
-        self._centre_at(self.a)
+        self._centre_at(a)
+        # Who is farther from the band than it was wide will hardly reach it.
+        near = np.abs(self.all_z + problem.linear) < NEAR * before
+        play = np.flatnonzero(undecided | near)
+        self._play_with(play if 2 * len(play) < len(a) and not self.smooth else None, a, self.all_z)
 
-    def _newton(self, balance: bool = False) -> str:
+    def _newton(self, balance: bool) -> str:
         """Newton's method on the smoothed problem, until what it leaves is a small part of the gap.
 
         To `balance`, it goes on until the equality holds up to rounding, or a step no longer helps.
         """
-        last = np.inf
-        problem, solver = self.problem, self.solver
-        total = self.total or 0.0
+        part, solver, total, last = self.part, self.solver, self.total or 0.0, np.inf
         threads = effective_n_threads()
         most = STEPS if solver.max_iter is None else int(solver.max_iter)
         for step in range(STEPS_PER_STAGE):
             self._respond()
             gradient = self.w - self.w_of_a
-            imbalance = total - inner(problem.sign, self.a) if self.free_offset else 0.0
-            smoothing = self._smoothing_gap()
+            imbalance = total - self.other_sum - inner(part.sign, self.a) if self.free_offset else 0.0
+            smoothing, dual = self._smoothing_gap(), self._dual_objective()
             rest = 0.5 * inner(gradient, gradient) + abs(imbalance) * self.width
-            self.samples.append((self.n_iter, self._dual_objective(), smoothing + rest, np.nan))
-            if rest <= self.left_over * (SMOOTH_GAP * abs(self._dual_objective()) if self.smooth else smoothing):
-                balanced = abs(imbalance) <= BALANCED * float(self.a.sum()) or abs(imbalance) >= 0.5 * last
+            self.samples.append((self.n_iter, dual, smoothing + rest, np.nan))
+            if rest <= self.left_over * (SMOOTH_GAP * abs(dual) if self.smooth else smoothing):
+                balanced = abs(imbalance) <= BALANCED * float(self.all_a.sum()) or abs(imbalance) >= 0.5 * last
                 if balanced or not balance:
                     break
                 last = abs(imbalance)
@@ -298,17 +364,15 @@ class _Run:
             seconds = time.perf_counter() - self.began
             if solver.max_seconds is not None and seconds > solver.max_seconds:
                 return "max_seconds"
-            told = Progress(self.n_iter, -self._dual_objective(), float(np.sqrt(2.0 * rest)), seconds)
+            told = Progress(self.n_iter, -dual, float(np.sqrt(2.0 * rest)), seconds)
             if self.callback is not None and self.callback(told):
                 return "stopped"
             dw, db = self._direction(-gradient, -imbalance)
-            if -inner(gradient, dw) - imbalance * db <= ROUNDING * abs(self._dual_objective()):
+            if -inner(gradient, dw) - imbalance * db <= ROUNDING * abs(dual):
                 break  # what is left to win is rounding
-            dz = self._spread(self.gram.products(dw, self.rows), db)
-            slope = inner(self.w, dw) + db * total
-            t = _native.line_minimum(
-                self.z, dz, self.pull, self.stiffness, problem.upper, slope, inner(dw, dw), threads
-            )
+            dz = part.spread(self.gram.products(dw, part.rows), db)
+            slope = inner(self.w - self.other_w, dw) + db * (total - self.other_sum)
+            t = _native.line_minimum(self.z, dz, self.pull, self.stiffness, part.upper, slope, inner(dw, dw), threads)
             if t == 0.0:  # the direction is rounding
                 self.rounded = step == 0
                 break
@@ -318,38 +382,43 @@ class _Run:
 
     def _respond(self) -> None:
         """The multipliers that answer z, and their w = X' (s a), which changes with the rows that changed."""
-        problem = self.problem
-        a = _native.respond(self.z, self.pull, self.stiffness, problem.upper, effective_n_threads())
-        change = self._collect(problem.sign * (a - self.a))
+        part = self.part
+        a = _native.respond(self.z, self.pull, self.stiffness, part.upper, effective_n_threads())
+        change = part.collect(part.sign * (a - self.a))
         changed = np.flatnonzero(change)
-        if 2 * len(changed) > self.n_rows:
-            self.w_of_a = self._weights(a)
+        if 2 * len(changed) > part.n_rows:
+            self.w_of_a = self.other_w + self.gram.sums(part.collect(part.sign * a), part.rows)
         elif len(changed):
-            self.w_of_a = self.w_of_a + self.gram.sums(change[changed], self._some(changed))
+            self.w_of_a = self.w_of_a + self.gram.sums(change[changed], part.some(changed))
         self.a = a
 
     def _smoothing_gap(self) -> float:
-        """What the smoothing costs: the sum of Fenchel's inequalities between a and z, without those of w."""
-        problem, slope = self.problem, self.z + self.problem.linear
+        """What the smoothing costs: the sum of Fenchel's inequalities between a and z, without those of w.
+
+        Variables that are not at play are at their best.
+        """
+        part, slope = self.part, self.z + self.part.linear
+        if self.smooth:
+            return 0.0
         # For a bound and no ridge: u max(0, -slope) + a slope.
-        t = np.where(slope < 0, problem.upper, 0.0)
-        if problem.ridge.any():
+        t = np.where(slope < 0, part.upper, 0.0)
+        if part.ridge.any():
             with np.errstate(divide="ignore", invalid="ignore"):
-                t = np.where((problem.ridge > 0) & (slope < 0), np.minimum(t, -slope / problem.ridge), t)
+                t = np.where((part.ridge > 0) & (slope < 0), np.minimum(t, -slope / part.ridge), t)
         change = self.a - t
-        return float(((slope + problem.ridge * t) * change + 0.5 * problem.ridge * change**2).sum())
+        return float(((slope + part.ridge * t) * change + 0.5 * part.ridge * change**2).sum())
 
     def _dual_objective(self) -> float:
-        a = self.a
-        return -0.5 * inner(self.w_of_a, self.w_of_a) - inner(self.problem.linear + 0.5 * self.problem.ridge * a, a)
+        a, part = self.a, self.part
+        own = inner(part.linear + 0.5 * part.ridge * a, a)
+        return self.other_dual - 0.5 * inner(self.w_of_a, self.w_of_a) - own
 
     # --- the Newton equations -----------------------------------------------------------------------------
 
     def _direction(self, right: np.ndarray, right_offset: float) -> tuple[np.ndarray, float]:
         """Solve (I + X' D X) dw + X' d db = right, d' X dw + sum(d) db = right_offset; D is of the undecided."""
-        problem = self.problem
-        undecided = (self.a > 0) & (self.a < problem.upper)
-        weight = self._collect(undecided / self.stiffness)
+        undecided = (self.a > 0) & (self.a < self.part.upper)
+        weight = self.part.collect(undecided / self.stiffness)
         if self.moments is None:
             return self._conjugate_direction(weight, right, right_offset)
         self._update_moments(weight)
@@ -376,18 +445,18 @@ class _Run:
 
     def _offset_curvature(self, weight: np.ndarray) -> float:
         """The sum of the weights; of some of them all where no sample is undecided, or the offset would run away."""
-        return float(weight.sum()) or 1e-3 * float((1.0 / self.stiffness).sum())
+        return float(weight.sum()) or 1e-3 * float((1.0 / self.all_stiffness).sum())
 
     def _update_moments(self, weight: np.ndarray) -> None:
         """Second and first moments of the rows: of those whose weight changed, or of all that have one."""
         now, changed = np.flatnonzero(weight), np.flatnonzero(weight != self.weight)
         if len(changed) < len(now):
             difference = (weight - self.weight)[changed]
-            self.moments = self.moments + self.gram.moments(difference, self._some(changed))
-            self.first = self.first + self.gram.sums(difference, self._some(changed))
+            self.moments = self.moments + self.gram.moments(difference, self.part.some(changed))
+            self.first = self.first + self.gram.sums(difference, self.part.some(changed))
         else:
-            self.moments = self.gram.moments(weight[now], self._some(now))
-            self.first = self.gram.sums(weight[now], self._some(now))
+            self.moments = self.gram.moments(weight[now], self.part.some(now))
+            self.first = self.gram.sums(weight[now], self.part.some(now))
         self.weight = weight
 
     def _conjugate_direction(
@@ -395,7 +464,7 @@ class _Run:
     ) -> tuple[np.ndarray, float]:
         """The same equations by conjugate gradients, up to a tenth of the right-hand side."""
         now = np.flatnonzero(weight)
-        rows, weight = self._some(now), weight[now]
+        rows, weight = self.part.some(now), weight[now]
         curvature = self._offset_curvature(weight)
 
         def times(v: np.ndarray) -> np.ndarray:
@@ -424,8 +493,8 @@ class _Run:
 
     def _looks_good(self) -> bool:
         """Whether the violation, as w says it, is as small as wanted."""
-        problem, a = self.problem, self.a
-        gradient = self.z - self.b * problem.sign + problem.ridge * a + problem.linear
+        problem, a = self.problem, self.all_a
+        gradient = self.all_z - self.b * problem.sign + problem.ridge * a + problem.linear
         offsets = problem.offsets(a, gradient)
         good = problem.violation(a, gradient) <= 0.9 * self.solver.tol * problem.unit(a, offsets)
         if good and self.solver.gap_tol is not None:
@@ -440,8 +509,8 @@ class _Run:
     def _certified(self, a: np.ndarray, status: str) -> SolverResult:
         """The certificate: the weights of the multipliers, and their decision values, computed afresh."""
         problem = self.problem
-        f = self.gram.products(self._weights(a), self.rows)
-        gradient = self._spread(f, 0.0) + problem.ridge * a + problem.linear
+        f = self.gram.products(self._weights(a), self.all.rows)
+        gradient = self.all.spread(f, 0.0) + problem.ridge * a + problem.linear
         table = np.array([*self.samples, (self.n_iter, 0.0, 0.0, 0.0)])
         iteration, objective, gap, violation = table.T.copy()
         return certify(

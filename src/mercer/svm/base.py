@@ -106,12 +106,17 @@ class Machine(BaseEstimator):
             raise ValueError("sample_weight must have at least one positive entry, all are zero.")
         return weight
 
-    def _fit_problems(self, problems: Sequence[DualProblem], first: int = 0) -> list[SolverResult]:
-        """Solve, from the last solutions if the machine is warm; these are the problems from the `first` on."""
-        solver = self._solver()
-        for problem in problems:
+    def _fit_problems(
+        self, problems: Sequence[DualProblem], first: int = 0, further: Sequence[DualProblem] = ()
+    ) -> list[SolverResult]:
+        """Solve, from the last solutions if the machine is warm; these are the problems from the `first` on.
+
+        What is `further` to be solved over the same Gram matrix, such as folds, always starts afresh.
+        """
+        solver, every = self._solver(), [*problems, *further]
+        for problem in every:
             solver.check(problem)
-        return solver.solve_many(problems, self._starts(problems, first), self.callback)
+        return solver.solve_many(every, [*self._starts(problems, first), *([None] * len(further))], self.callback)
 
     def _starts(self, problems: Sequence[DualProblem], first: int) -> Sequence[np.ndarray | None]:
         """Points to start from: the last solutions, if the machine is warm and the problems are of the same size."""
@@ -337,8 +342,3 @@ def sparse_rows(rows: Sequence[tuple[np.ndarray, np.ndarray]], n_columns: int) -
 def one_or_all(values: Sequence[Any]) -> Any:
     """A number for one problem, an array for several."""
     return values[0] if len(values) == 1 else np.asarray(values)
-
-
-def in_full(X: Any) -> Any:
-    """float32 vectors in float64, anything else as it is."""
-    return X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X

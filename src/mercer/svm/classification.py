@@ -1,6 +1,7 @@
 """Support vector classification."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,15 +9,18 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.calibration.calibration import pairs_of
 from mercer.gram import Gram
 from mercer.kernels.samples import n_samples, row_blocks, take
 from mercer.multiclass import Model, OwnMachines, Plan, Task
 from mercer.parameters import Choice, Number
 from mercer.problems import DualProblem, nu_margin, soft_margin
-from mercer.solvers import SolverResult
+from mercer.solvers import SolverResult, combine, warn_unless_solved
 from mercer.sums import inner
 from mercer.svm.base import SupportVectorMachine, dense_row, one_or_all, sparse_rows
+from mercer.svm.folds import Folds, naming_the_fold
 from mercer.svm.labels import ClassWeight, Labelled
+from mercer.svm.probabilities import Probabilities
 from mercer.threads import limit_threads
 
 __all__ = ["SVC", "NuSVC"]
@@ -41,7 +45,7 @@ class Function:
     """Whether the slack of a sample is more than the tolerance."""
 
 
-class SupportVectorClassifier(ClassifierMixin, Labelled, SupportVectorMachine, ABC):
+class SupportVectorClassifier(ClassifierMixin, Labelled, Probabilities, SupportVectorMachine, ABC):
     """What SVC and NuSVC share: classes, the scheme for several of them, margins."""
 
     multi_class: Any
@@ -72,10 +76,14 @@ class SupportVectorClassifier(ClassifierMixin, Labelled, SupportVectorMachine, A
         self
         """
         with self._all_or_nothing():
-            self._fit(X, y, sample_weight)
+            self.__dict__.pop("calibration_", None)
+            if self.probability:
+                self._fit_calibrated(X, y, sample_weight)
+            else:
+                self._fit(X, y, sample_weight)
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, split: Any = None, coupled: bool = True) -> Any:
         self._check_all()
         X, y = self._take_samples(X, y)
         weight = self._weights(sample_weight, X)
@@ -83,8 +91,12 @@ class SupportVectorClassifier(ClassifierMixin, Labelled, SupportVectorMachine, A
         plan = self._scheme.plan(len(self.classes_), getattr(self, "loss", "hinge"))
         with limit_threads(self.n_threads):
             gram = self._make_gram(X, weight)
-            functions, results = self._learn(plan, gram, codes, weight)
-        self._plan = plan
+            folds = Folds(plan, gram, codes, weight, [] if split is None else split(X, codes, weight, self.classes_))
+            lessons = [(some, weight * self._class_weights(some, weight)) for some in (codes, *folds.taught)]
+            (functions, results), *learnt = self._learn(plan, gram, weight, lessons)
+            self._plan = plan
+            pairs = coupled and bool(pairs_of(self, plan.n_classes))
+            held_out = folds.held_out([functions for functions, _ in learnt], pairs) if learnt else None
         self.norm_ = one_or_all([f.norm for f in functions])
         self.margin_ = one_or_all([f.margin for f in functions])
         slacks = [(f.index, f.slack) for f in functions]
@@ -94,27 +106,40 @@ class SupportVectorClassifier(ClassifierMixin, Labelled, SupportVectorMachine, A
         )
         self._keep_model(X, [(f.index, f.coefficients) for f in functions], [f.offset for f in functions], results)
         self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_))
+        if learnt and self.result_.status == "solved":
+            of_folds = combine([result for _, results in learnt for result in results])
+            warn_unless_solved(of_folds, f"A fold of {type(self).__name__}")
+        return held_out
 
     def _learn(
-        self, plan: Plan, gram: Gram, codes: np.ndarray, weight: np.ndarray
-    ) -> tuple[list[Function], list[SolverResult]]:
-        """The decision functions of a scheme, in the order of its code, and the certificates of what was solved."""
-        weights = weight * self._class_weights(codes, weight)
+        self, plan: Plan, gram: Gram, sample_weight: np.ndarray, lessons: Sequence[tuple[np.ndarray, np.ndarray]]
+    ) -> list[tuple[list[Function], list[SolverResult]]]:
+        """The decision functions of a scheme, in the order of its code, and the certificates of what was solved.
+
+        For every lesson, the class numbers and the weights of all samples; only the first may start warm.
+        """
         own = plan.scheme if isinstance(plan.scheme, OwnMachines) else None
         build, read = (own.problem, own.model) if own else (self._problem, self._model)
-        functions: list[Function] = []
-        results: list[SolverResult] = []
-        for first in range(0, plan.n_machines, AT_ONCE):
-            machines = range(first, min(first + AT_ONCE, plan.n_machines))
-            tasks = plan.tasks(codes, weight, machines)
-            problems = [build(gram, task, weights[task.index]) for task in tasks]
-            for task, problem, result in zip(tasks, problems, self._fit_problems(problems, first), strict=True):
-                model = read(problem, result)
-                wanted = np.zeros(1) if own else model.edge * task.target
-                function, decision = self._function(problem, result, model, wanted)
-                functions.append(function)
-                results.append(replace(result, margin=float(np.min(problem.sign * decision))))
-        return functions, results
+        learnt: list[tuple[list[Function], list[SolverResult]]] = [([], []) for _ in lessons]
+        step = max(1, AT_ONCE // len(lessons))
+        for first in range(0, plan.n_machines, step):
+            machines = range(first, min(first + step, plan.n_machines))
+            tasks: list[Task] = []
+            problems: list[DualProblem] = []
+            for k, (codes, weight) in enumerate(lessons):
+                with naming_the_fold(k > 0):
+                    tasks += plan.tasks(codes, sample_weight, machines)
+                    problems += [build(gram, task, weight[task.index]) for task in tasks[len(problems) :]]
+            solved = self._fit_problems(problems[: len(machines)], first, problems[len(machines) :])
+            for k, (functions, results) in enumerate(learnt):
+                part = slice(k * len(machines), (k + 1) * len(machines))
+                for task, problem, result in zip(tasks[part], problems[part], solved[part], strict=True):
+                    model = read(problem, result)
+                    wanted = np.zeros(1) if own else model.edge * task.target
+                    function, decision = self._function(problem, result, model, wanted)
+                    functions.append(function)
+                    results.append(replace(result, margin=float(np.min(problem.sign * decision))))
+        return learnt
 
     def _function(
         self, problem: DualProblem, result: SolverResult, model: Model, wanted: np.ndarray
@@ -147,9 +172,16 @@ class SupportVectorClassifier(ClassifierMixin, Labelled, SupportVectorMachine, A
         -------
         ndarray of shape (n,) or (n, n_classes)
             Two classes: positive values speak for ``classes_[1]``. More: the scores that the scheme gives the classes;
-            `predict` takes the largest, the first of equal ones.
+            `predict` takes the largest, the first of equal ones. With ``probability=True`` calibrated log-odds of
+            ``classes_[1]``, or the logarithms of the probabilities.
         """
         check_is_fitted(self)
+        return self.calibration_.decision(self._calibrated_values(X)) if self._calibrated else self._values(X)
+
+    def _values(self, X: Any, *, pairs: bool = False) -> np.ndarray:
+        """Decision values before calibration: the only ones, those of all pairs of classes, or scores."""
+        if pairs:
+            return self._raw_decision(X)
         if self._plan.n_machines == 1:
             return self._raw_decision(X)[:, 0]
         scores = self._scores(X)
@@ -180,6 +212,8 @@ class SupportVectorClassifier(ClassifierMixin, Labelled, SupportVectorMachine, A
         ndarray of shape (n,)
         """
         check_is_fitted(self)
+        if self._calibrated:
+            return self.classes_[self.calibration_.codes(self._calibrated_values(X))]
         codes = (self._signs(X) > 0).astype(int) if self._plan.n_machines == 1 else self._scores(X).argmax(axis=1)
         return self.classes_[codes]
 
@@ -243,6 +277,12 @@ class SVC(SupportVectorClassifier):
         Start from the last solution when `fit` is called again with as many samples.
     solver : {"smo", "simple"} or Solver, default="smo"
         See `mercer.solvers`.
+    probability : bool, default=False
+        Learn probabilities: short for `mercer.calibration.Calibrated` around this machine, except that class weights
+        count in them too. Decision values are then calibrated log-odds, or log-probabilities of several classes; those
+        of `estimator_` are the margins.
+    random_state : int, RandomState instance or None, default=0
+        Shuffles the folds of the calibration.
     callback : callable or None, default=None
         Told the `Progress` of the solver; a true value stops it.
 
@@ -274,6 +314,8 @@ class SVC(SupportVectorClassifier):
         Share of the training samples with an error above `tol`.
     sparsity_ : float
         Share of the training samples that are not support vectors.
+    calibration_, estimator_ : Calibration, classifier
+        What was learnt of probabilities, and the machine before it; ``probability=True`` only.
     n_iter_ : int
         Solver steps.
     n_features_in_ : int
@@ -314,6 +356,7 @@ class SVC(SupportVectorClassifier):
         "loss": Choice("hinge", "squared_hinge"),
         "fit_intercept": Choice(True, False),
         "class_weight": ClassWeight,
+        "probability": Choice(True, False),
     }
 
     def __init__(
@@ -333,6 +376,8 @@ class SVC(SupportVectorClassifier):
         n_threads=None,
         warm_start=False,
         solver="smo",
+        probability=False,
+        random_state=0,
         callback=None,
     ):
         self.kernel = kernel
@@ -349,6 +394,8 @@ class SVC(SupportVectorClassifier):
         self.n_threads = n_threads
         self.warm_start = warm_start
         self.solver = solver
+        self.probability = probability
+        self.random_state = random_state
         self.callback = callback
 
     def _problem(self, gram, task, weight):
@@ -397,6 +444,12 @@ class NuSVC(SupportVectorClassifier):
         Start from the last solution when `fit` is called again with as many samples.
     solver : {"smo", "simple"} or Solver, default="smo"
         See `mercer.solvers`.
+    probability : bool, default=False
+        Learn probabilities: short for `mercer.calibration.Calibrated` around this machine, except that class weights
+        count in them too. Decision values are then calibrated log-odds, or log-probabilities of several classes; those
+        of `estimator_` are the margins.
+    random_state : int, RandomState instance or None, default=0
+        Shuffles the folds of the calibration.
     callback : callable or None, default=None
         Told the `Progress` of the solver; a true value stops it.
 
@@ -427,6 +480,8 @@ class NuSVC(SupportVectorClassifier):
         Share of the training samples with an error above `tol`.
     sparsity_ : float
         Share of the training samples that are not support vectors.
+    calibration_, estimator_ : Calibration, classifier
+        What was learnt of probabilities, and the machine before it; ``probability=True`` only.
     n_iter_ : int
         Solver steps.
     n_features_in_ : int
@@ -459,6 +514,7 @@ class NuSVC(SupportVectorClassifier):
     _parameters = SupportVectorMachine._parameters | {
         "nu": Number(0, 1, above=True),
         "class_weight": ClassWeight,
+        "probability": Choice(True, False),
     }
 
     def __init__(
@@ -476,6 +532,8 @@ class NuSVC(SupportVectorClassifier):
         n_threads=None,
         warm_start=False,
         solver="smo",
+        probability=False,
+        random_state=0,
         callback=None,
     ):
         self.kernel = kernel
@@ -490,6 +548,8 @@ class NuSVC(SupportVectorClassifier):
         self.n_threads = n_threads
         self.warm_start = warm_start
         self.solver = solver
+        self.probability = probability
+        self.random_state = random_state
         self.callback = callback
 
     def _problem(self, gram, task, weight):

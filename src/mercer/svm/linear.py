@@ -7,8 +7,15 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin, MultiOutputMixin, OutlierMixin, RegressorMixin, clone
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_y,
+    check_array,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
 
+from mercer.data import RowBlocks
 from mercer.gram import LinearGram
 from mercer.kernels import Linear
 from mercer.multiclass import Model, OwnMachines, Plan, Task
@@ -90,9 +97,23 @@ class LinearMachine(Machine):
         self.support_ = np.unique(np.concatenate([p.index[r.a > 0] for p, r in pairs]))
         warn_unless_solved(self.result_, type(self).__name__)
 
+    def _take_samples(self, X: Any, y: Any = "no_validation", **check_y: Any) -> Any:
+        if not isinstance(X, RowBlocks):
+            return super()._take_samples(X, y, **check_y)
+        self.n_features_in_ = X.shape[1]
+        if isinstance(y, str):
+            return X
+        if y is None:
+            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        y = _check_y(y, estimator=self, **check_y)
+        check_consistent_length(X, y)
+        return X, y
+
     def _raw_decision(self, X: Any) -> np.ndarray:
         """Decision values of all problems, shape (n, n_problems)."""
         check_is_fitted(self)
+        if isinstance(X, RowBlocks):
+            return np.concatenate([self._raw_decision(block) for _, block in X])
         X = validate_data(self, X, reset=False, **VECTORS)
         with limit_threads(self.n_threads):
             if len(self.coef_) == 1:
@@ -254,7 +275,8 @@ class LinearSVC(ClassifierMixin, Labelled, LinearMachine):
 
         Parameters
         ----------
-        X : array or CSR of shape (n, n_features)
+        X : array, CSR or RowBlocks of shape (n, n_features)
+            Also memory-mapped; `mercer.data.RowBlocks` holds data that does not fit into memory.
         y : array of shape (n,)
             Classes, numbers or strings.
         sample_weight : array of shape (n,), default=None
@@ -467,7 +489,8 @@ class LinearSVR(MultiOutputMixin, RegressorMixin, LinearMachine):
 
         Parameters
         ----------
-        X : array or CSR of shape (n, n_features)
+        X : array, CSR or RowBlocks of shape (n, n_features)
+            Also memory-mapped; `mercer.data.RowBlocks` holds data that does not fit into memory.
         y : array of shape (n,) or (n, n_outputs)
             Values; several outputs are learnt one by one.
         sample_weight : array of shape (n,), default=None
@@ -640,7 +663,8 @@ class LinearOneClassSVM(OutlierMixin, LinearMachine):
 
         Parameters
         ----------
-        X : array or CSR of shape (n, n_features)
+        X : array, CSR or RowBlocks of shape (n, n_features)
+            Also memory-mapped; `mercer.data.RowBlocks` holds data that does not fit into memory.
         y : ignored
         sample_weight : array of shape (n,), default=None
             Non-negative; weight 2 is the sample twice, weight 0 is no sample.

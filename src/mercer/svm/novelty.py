@@ -8,11 +8,12 @@ from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.gram import Gram
+from mercer.kernels.samples import in_full
 from mercer.parameters import Number
 from mercer.problems import DualProblem, enclosing_ball, one_class
 from mercer.solvers import SolverResult
 from mercer.sums import inner
-from mercer.svm.base import SupportVectorMachine, dense_row, in_full
+from mercer.svm.base import SupportVectorMachine, dense_row
 from mercer.threads import limit_threads
 
 __all__ = ["SVDD", "OneClassSVM"]
