@@ -94,6 +94,14 @@ def read_kin40k(path: Path) -> Samples:
     return samples._replace(y=(samples.y - mean) / deviation, y_test=(samples.y_test - mean) / deviation)
 
 
+LETTER = DataSet("letter", "letter, 26 classes", ("letter.csv.gz",), read_letter)
+SECTOR = DataSet(
+    "sector",
+    "sector, 105 classes, sparse, linear kernel",
+    ("sector.svm.gz", "sector_test.svm.gz"),
+    partial(read_sparse, n_features=55_197),
+)
+
 DATA_SETS = (
     DataSet("usps", "USPS, 10 classes", ("usps_train.svm.gz", "usps_test.svm.gz"), partial(read_dense, n_features=256)),
     DataSet(
@@ -106,6 +114,6 @@ DATA_SETS = (
     DataSet("w8a", "w8a, sparse", ("w8a.svm.gz",), read_w8a),
     DataSet("ijcnn1", "ijcnn1", ("ijcnn1.svm.gz", "ijcnn1_test.svm.gz"), partial(read_dense, n_features=22)),
     DataSet("covtype", "covtype, 90 000 rows, class 2 against the rest", ("covtype_100k.svm.gz",), read_covtype),
-    DataSet("letter", "letter, 26 classes", ("letter.csv.gz",), read_letter),
+    LETTER,
     DataSet("kin40k", "kin40k, regression", ("kin40k.csv.gz",), read_kin40k, regression=True),
 )

@@ -2,17 +2,31 @@
 
 from collections.abc import Callable
 
-from benchmarks.compare import company, growth, large_c, many, memory, nu, probability, real, regression, svc, sweep
+from benchmarks.compare import (
+    classes,
+    company,
+    growth,
+    large_c,
+    many,
+    memory,
+    nu,
+    probability,
+    real,
+    regression,
+    svc,
+    sweep,
+)
 from benchmarks.task import Results, Task
 from benchmarks.track import imports
 
-MODULES = (svc, growth, regression, nu, probability, large_c, real, memory, many, company, sweep, imports)
+MODULES = (svc, growth, regression, nu, probability, large_c, real, classes, memory, many, company, sweep, imports)
 
 TASKS: list[Task] = [task for module in MODULES for task in module.TASKS]
 
 # Each gives numbers and a sentence ("text"), or None where its tasks have not been run.
 SUMMARIES: dict[str, Callable[[Results], dict | None]] = {
     "real data": real.summary,
+    "classes": classes.summary,
     "growth": growth.summary,
     "many": many.summary,
     "company": company.summary,

@@ -10,9 +10,10 @@ import numpy as np
 from sklearn.base import ClassifierMixin, is_regressor
 from sklearn.linear_model import RidgeClassifier
 
-from mercer import calibration, kernels, solvers, svm
+from mercer import calibration, kernels, multiclass, solvers, svm
 from mercer.compat import sklearn as drop_in
 from mercer.kernels import Kernel
+from mercer.multiclass import Scheme
 from mercer.solvers import Solver
 from mercer.svm.base import SupportVectorMachine
 
@@ -88,6 +89,21 @@ LINEAR_SOLVERS: dict[str, Callable[[], Solver]] = {
     "CoordinateDescent": lambda: solvers.CoordinateDescent(),
     "LinearSolver": lambda: solvers.LinearSolver(),
     "ProximalNewton": lambda: solvers.ProximalNewton(),
+}
+
+
+# --- schemes for several classes --------------------------------------------------------------------------
+
+SCHEMES: dict[str, Callable[[], Scheme]] = {
+    "DAG": lambda: multiclass.DAG(),
+    "ErrorCorrectingCode dense": lambda: multiclass.ErrorCorrectingCode("dense"),
+    "ErrorCorrectingCode exhaustive": lambda: multiclass.ErrorCorrectingCode("exhaustive", "hamming"),
+    "ErrorCorrectingCode sparse": lambda: multiclass.ErrorCorrectingCode("sparse", random_state=3),
+    "OneClassPerClass": lambda: multiclass.OneClassPerClass(nu=0.3),
+    "OneVersusOne": lambda: multiclass.OneVersusOne(),
+    "OneVersusRest": lambda: multiclass.OneVersusRest(),
+    "OneVersusRest balanced": lambda: multiclass.OneVersusRest(balanced=True),
+    "OneVersusRest lee": lambda: multiclass.OneVersusRest(balanced=True, targets="lee"),
 }
 
 

@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 from mercer.errors import DomainError, IndefiniteError, InfeasibleError, NotSeparableError
 from mercer.kernels import RBF, Hamming, Indexed, Linear
+from mercer.multiclass import ErrorCorrectingCode, OneClassPerClass, OneVersusOne, OneVersusRest
 from mercer.solvers import SMO, SimpleSMO
 from mercer.svm import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
 
@@ -71,6 +72,29 @@ BAD_PARAMETERS = [
     ("epsilon", -0.1, "epsilon must be a float >= 0, got -0.1."),
     ("epsilon", np.inf, "epsilon must be a float >= 0, got inf."),
     ("fit_intercept", "no", "fit_intercept must be True or False, got 'no'."),
+    (
+        "multi_class",
+        "all",
+        "multi_class must be 'ovo' or 'ovr' or 'dag' or 'ecoc' or 'one_class' or a Scheme, got 'all'.",
+    ),
+    (
+        "multi_class",
+        None,
+        "multi_class must be 'ovo' or 'ovr' or 'dag' or 'ecoc' or 'one_class' or a Scheme, got None.",
+    ),
+    (
+        "multi_class",
+        OneVersusOne,
+        "multi_class must be 'ovo' or 'ovr' or 'dag' or 'ecoc' or 'one_class' or a Scheme, got",
+    ),
+    ("multi_class", OneVersusRest(balanced=1), "balanced must be True or False, got 1."),
+    ("multi_class", OneVersusRest(targets="zero"), "targets must be 'signs' or 'lee', got 'zero'."),
+    ("multi_class", OneClassPerClass(nu=2), "nu must be a float > 0 and <= 1, got 2."),
+    ("multi_class", ErrorCorrectingCode("hadamard"), "code must be 'exhaustive' or 'dense' or 'sparse' or a matrix of"),
+    ("multi_class", ErrorCorrectingCode([[2], [1]]), "a matrix of -1, 0 and 1 with a row per class, got [[2], [1]]."),
+    ("multi_class", ErrorCorrectingCode(decoding="l2"), "decoding must be 'hamming' or 'loss', got 'l2'."),
+    ("multi_class", ErrorCorrectingCode(length=0), "length must be an int >= 1 or None, got 0."),
+    ("multi_class", ErrorCorrectingCode(random_state="x"), "'x' cannot be used to seed"),
     ("class_weight", "equal", "class_weight must be None, 'balanced' or a dict from classes to weights, got 'equal'."),
     ("class_weight", [1, 2], "class_weight must be None, 'balanced' or a dict from classes to weights, got [1, 2]."),
 ]

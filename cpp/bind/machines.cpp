@@ -63,6 +63,27 @@ nb::object dot_rows(const std::string& measure, const std::string& transform, co
   return nb::cast(own(std::move(out), {machines.view.count, xs.view.rows}));
 }
 
+nb::tuple vote_by_kernel(const std::string& measure, const std::string& transform, const Parameters& parameters,
+                         MaybeVector centre, MaybeVector weights, nb::handle x, nb::handle y, const nb::tuple& rows,
+                         Vector<double> offsets, std::size_t n_classes, std::size_t n_threads,
+                         const std::string& level) {
+  const SamplesIn xs = samples_in(x), ys = samples_in(y);
+  check_same_kind(xs.view, ys.view);
+  const MachinesIn machines = machines_in(rows, ys.view.rows);
+  check_pairs(machines.view, offsets, n_classes);
+  const SpecIn spec = spec_in(measure, transform, parameters, std::move(centre), std::move(weights), xs.view);
+  const Level& loops = find_level(level);
+  auto votes = std::make_unique_for_overwrite<double[]>(xs.view.rows * n_classes);
+  auto sums = std::make_unique_for_overwrite<double[]>(xs.view.rows * n_classes);
+  {
+    nb::gil_scoped_release unlocked;
+    Team team(n_threads, SignalPoll());
+    vote(spec.view, loops, xs.view, ys.view, machines.view, offsets.data(), n_classes, team, votes.get(), sums.get());
+  }
+  return nb::make_tuple(own(std::move(votes), {xs.view.rows, n_classes}),
+                        own(std::move(sums), {xs.view.rows, n_classes}));
+}
+
 nb::tuple walk_by_kernel(const std::string& measure, const std::string& transform, const Parameters& parameters,
                          MaybeVector centre, MaybeVector weights, nb::handle x, nb::handle y, const nb::tuple& rows,
                          Vector<double> offsets, std::size_t n_classes, bool machine_by_machine, std::size_t n_threads,
@@ -108,6 +129,10 @@ void bind_machines(nb::module_& m) {
   m.def("kernel_dot_rows", &dot_rows, "measure"_a, "transform"_a, "parameters"_a, "centre"_a.none(), "weights"_a.none(),
         "X"_a, "Y"_a, "rows"_a, "n_threads"_a, "level"_a = "",
         "rows @ K(Y, X), shape (k, n), in float64, for sparse rows (data, indices, indptr) over the samples Y.");
+  m.def("kernel_vote", &vote_by_kernel, "measure"_a, "transform"_a, "parameters"_a, "centre"_a.none(),
+        "weights"_a.none(), "X"_a, "Y"_a, "rows"_a, "offsets"_a.noconvert(), "n_classes"_a, "n_threads"_a,
+        "level"_a = "",
+        "The votes of all pairs of classes and the sums of their decision values, both of shape (n, n_classes).");
   m.def(
       "kernel_walk", &walk_by_kernel, "measure"_a, "transform"_a, "parameters"_a, "centre"_a.none(), "weights"_a.none(),
       "X"_a, "Y"_a, "rows"_a, "offsets"_a.noconvert(), "n_classes"_a, "machine_by_machine"_a, "n_threads"_a,

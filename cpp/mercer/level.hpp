@@ -72,7 +72,11 @@ struct Algebra {
   // sum[c] += sum_e coefficients[e] block[rows[e] * stride + c] for c < n, in the order of e
   void (*combine)(const double* coefficients, const std::int32_t* rows, std::size_t entries, const double* block,
                   std::size_t stride, std::size_t n, double* sum);
-  // sum_e coefficients[e] values[places[e] * stride] in the order of e, with the arithmetic of combine
+  // sums[r] = sum_e coefficients[e] values[r][places[e] * stride] in the order of e, r < dots_together, with the
+  // arithmetic of combine: one need not wait for the other
+  void (*sparse_dots)(const double* coefficients, const std::int32_t* places, std::size_t entries,
+                      const double* const* values, std::size_t stride, double* sums);
+  // The same for one row of values.
   double (*sparse_dot)(const double* coefficients, const std::int32_t* places, std::size_t entries,
                        const double* values, std::size_t stride);
 };

@@ -440,6 +440,19 @@ inline void combine(const double* coefficients, const std::int32_t* rows, std::s
   }
 }
 
+inline void sparse_dots(const double* coefficients, const std::int32_t* places, std::size_t entries,
+                        const double* const* values, std::size_t stride, double* sums) {
+  double total[dots_together] = {};
+  for (std::size_t e = 0; e < entries; ++e) {
+    const std::size_t place = static_cast<std::size_t>(places[e]) * stride;
+#pragma GCC unroll 8
+    for (std::size_t r = 0; r < dots_together; ++r) {
+      total[r] = add_product(total[r], coefficients[e], values[r][place]);
+    }
+  }
+  for (std::size_t r = 0; r < dots_together; ++r) sums[r] = total[r];
+}
+
 inline double sparse_dot(const double* coefficients, const std::int32_t* places, std::size_t entries,
                          const double* values, std::size_t stride) {
   double sum = 0.0;
@@ -449,7 +462,7 @@ inline double sparse_dot(const double* coefficients, const std::int32_t* places,
   return sum;
 }
 
-inline constexpr Algebra algebra{inner, subtract, forward_solve, combine, sparse_dot};
+inline constexpr Algebra algebra{inner, subtract, forward_solve, combine, sparse_dots, sparse_dot};
 
 // Best value and its position, lane by lane; equal values keep the first position, so that every level
 // agrees.

@@ -29,6 +29,34 @@ struct Machines {
     const std::size_t first = begin(machine);
     return level.algebra.sparse_dot(values + first, columns + first, size(machine), kernel_values, stride);
   }
+
+  // The sums of one machine for some of the samples whose kernel values lie in a table, eight at a time.
+  void some_sums(const Level& level, std::size_t machine, const double* table, std::size_t sample_stride,
+                 std::size_t support_stride, const std::size_t* samples, std::size_t n, double* sums) const {
+    const std::size_t first = begin(machine);
+    for (std::size_t i = 0; i < n; i += dots_together) {
+      const std::size_t count = std::min(dots_together, n - i);
+      if (count == 1) {
+        sums[i] = sum(level, machine, table + samples[i] * sample_stride, support_stride);
+        continue;
+      }
+      const double* rows[dots_together];
+      double found[dots_together];
+      for (std::size_t r = 0; r < dots_together; ++r) {
+        rows[r] = table + samples[i + std::min(r, count - 1)] * sample_stride;
+      }
+      level.algebra.sparse_dots(values + first, columns + first, size(machine), rows, support_stride, found);
+      std::copy_n(found, count, sums + i);
+    }
+  }
+
+  // The sums of one machine for n samples that lie side by side, their support vectors `stride` apart.
+  void all_sums(const Level& level, std::size_t machine, const double* table, std::size_t stride, std::size_t n,
+                double* sums) const {
+    const std::size_t first = begin(machine);
+    std::fill_n(sums, n, 0.0);
+    level.algebra.combine(values + first, columns + first, size(machine), table, stride, n, sums);
+  }
 };
 
 // out (machines, n) = the sums of all machines for n samples x over the support vectors y.
@@ -129,38 +157,92 @@ inline std::size_t walk_over_matrix(const double* matrix, std::size_t n, std::si
                                     const Machines& machines, const double* offsets, std::size_t n_classes, Team& team,
                                     double* scores) {
   const auto ask = [&](std::size_t machine, const std::size_t* samples, std::size_t count, double* sums, std::size_t) {
-    for (std::size_t i = 0; i < count; ++i) sums[i] = machines.sum(level, machine, matrix + samples[i] * n_support, 1);
+    machines.some_sums(level, machine, matrix, n_support, 1, samples, count, sums);
   };
   return walk(n, n_classes, offsets, team, ask, scores);
 }
 
-// A walk that computes the kernel values of all support vectors for every sample first, some samples at a time.
-inline std::size_t walk_over_rows(const KernelSpec& spec, const Level& level, const Samples& x, const Samples& y,
-                                  const Machines& machines, const double* offsets, std::size_t n_classes, Team& team,
-                                  double* scores) {
-  if (x.rows < Vectors<double>::width / 4) {
+// use(first sample, n, values, sample stride, support stride) for some samples at a time, `values` being those of all
+// support vectors.
+template <class Use>
+void for_each_row_of_values(const KernelSpec& spec, const Level& level, const Samples& x, const Samples& y, Team& team,
+                            Use use) {
+  if (x.rows < Vectors<double>::width / 4) {  // as in kernel_dot: one sample against many vectors wastes no tile
     std::vector<double> values(x.rows * y.rows);
     kernel_matrix<double>(spec, level, x, y, team, values.data());
-    return walk_over_matrix(values.data(), x.rows, y.rows, level, machines, offsets, n_classes, team, scores);
+    use(std::size_t{0}, x.rows, values.data(), y.rows, std::size_t{1});
+    return;
   }
   const Vectors<double> support(spec, level, y, all_positions(y.rows), false);
   const Vectors<double> columns(spec, level, x, all_positions(x.rows), false);
   RowBlock<double> block;
   support.gather(all_positions(y.rows).data(), y.rows, block);
   std::vector<TileScratch<double>> scratch(team.size());
-  std::atomic<std::size_t> asked{0};
   for_each_stretch(block, columns, team, scratch,
                    [&](std::size_t first, std::size_t n, const double* values, std::size_t stride) {
-                     Team alone(1);
-                     const auto ask = [&](std::size_t machine, const std::size_t* samples, std::size_t count,
-                                          double* sums, std::size_t) {
-                       for (std::size_t i = 0; i < count; ++i) {
-                         sums[i] = machines.sum(level, machine, values + samples[i], stride);
-                       }
-                     };
-                     asked += walk(n, n_classes, offsets, alone, ask, scores + first * n_classes);
+                     use(first, n, values, std::size_t{1}, stride);
                    });
+}
+
+// A walk that computes the kernel values of all support vectors for every sample first.
+inline std::size_t walk_over_rows(const KernelSpec& spec, const Level& level, const Samples& x, const Samples& y,
+                                  const Machines& machines, const double* offsets, std::size_t n_classes, Team& team,
+                                  double* scores) {
+  std::atomic<std::size_t> asked{0};
+  for_each_row_of_values(spec, level, x, y, team,
+                         [&](std::size_t first, std::size_t n, const double* values, std::size_t sample_stride,
+                             std::size_t support_stride) {
+                           Team alone(1);
+                           const auto ask = [&](std::size_t machine, const std::size_t* samples, std::size_t count,
+                                                double* sums, std::size_t) {
+                             if (count == n && sample_stride == 1) {  // all of them, in their order
+                               machines.all_sums(level, machine, values, support_stride, n, sums);
+                             } else {
+                               machines.some_sums(level, machine, values, sample_stride, support_stride, samples, count,
+                                                  sums);
+                             }
+                           };
+                           asked += walk(n, n_classes, offsets, alone, ask, scores + first * n_classes);
+                         });
   return asked;
+}
+
+// votes (n, n_classes) of all pairs, and the sums of their decision values: for the second class, against the first.
+inline void vote(const KernelSpec& spec, const Level& level, const Samples& x, const Samples& y,
+                 const Machines& machines, const double* offsets, std::size_t n_classes, Team& team, double* votes,
+                 double* sums) {
+  const auto count = [&](std::size_t first, std::size_t n, const double* values, std::size_t sample_stride,
+                         std::size_t support_stride) {
+    // By class, then by sample: what a pair says is added along the samples.
+    std::vector<double> won(n_classes * n, 0.0), total(n_classes * n, 0.0), decision(n);
+    std::size_t pair = 0;
+    for (std::size_t i = 0; i < n_classes; ++i) {
+      for (std::size_t j = i + 1; j < n_classes; ++j, ++pair) {
+        if (sample_stride == 1) {
+          machines.all_sums(level, pair, values, support_stride, n, decision.data());
+        } else {
+          for (std::size_t s = 0; s < n; ++s) {
+            decision[s] = machines.sum(level, pair, values + s * sample_stride, support_stride);
+          }
+        }
+        for (std::size_t s = 0; s < n; ++s) {
+          const double value = decision[s] + offsets[pair];
+          const double second = value > 0.0 ? 1.0 : 0.0;
+          won[j * n + s] += second;
+          won[i * n + s] += 1.0 - second;
+          total[j * n + s] += value;
+          total[i * n + s] -= value;
+        }
+      }
+    }
+    for (std::size_t s = 0; s < n; ++s) {
+      for (std::size_t c = 0; c < n_classes; ++c) {
+        votes[(first + s) * n_classes + c] = won[c * n + s];
+        sums[(first + s) * n_classes + c] = total[c * n + s];
+      }
+    }
+  };
+  for_each_row_of_values(spec, level, x, y, team, count);
 }
 
 // The sums of one machine for some samples, computing the kernel values of its own support vectors only.

@@ -2,15 +2,17 @@
 
 import numpy as np
 import pytest
-from registry import CALIBRATED, ESTIMATORS, LINEAR_ESTIMATORS
+from registry import CALIBRATED, ESTIMATORS, LINEAR_ESTIMATORS, SCHEMES
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from mercer.multiclass import OneClassPerClass
 from mercer.svm import SVC, SVR, LinearSVC, NuSVC
 
 # A hard margin refuses what is not separable, which is not for these checks to know.
 CHECKED = [make() for make in (ESTIMATORS | LINEAR_ESTIMATORS).values()]
 CHECKED = [machine for machine in CHECKED if getattr(machine, "C", 1.0) < np.inf]
 CHECKED += [SVC(kernel="precomputed"), SVR(kernel="precomputed")]
+CHECKED += [SVC(multi_class=make()) for make in SCHEMES.values()]
 CHECKED += [make() for make in CALIBRATED.values()]
 
 
@@ -27,6 +29,10 @@ def expected_failures(estimator):
         failures["check_class_weight_classifiers"] = (
             "Class weights of 1000 to 0.0001 leave no room for nu = 0.2: at most twice the share of the smaller class "
             "is feasible."
+        )
+    if isinstance(getattr(estimator, "multi_class", None), OneClassPerClass):
+        failures["check_class_weight_classifiers"] = (
+            "A class that learns from its own samples alone does not feel a factor of their weights."
         )
     if getattr(estimator, "probability", False):
         reason = "Copies of a sample may be in different folds. Calibrated, which takes splits, passes these checks."

@@ -7,9 +7,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 from mercer.gram import Gram
+from mercer.kernels.base import Kernel
 from mercer.parameters import check_parameters
 from mercer.problems import DualProblem
 from mercer.solvers import SolverResult
@@ -45,8 +46,8 @@ class Scheme(BaseEstimator, ABC):
 
     A scheme is a value: it has parameters and is never fitted. It is a code [1]_: a row for every machine with an entry
     for every class, +1 for the classes on its positive side, -1 for those on its negative side and 0 for those that it
-    does not see. `plan` gives the scheme for a known number of classes. For two classes every scheme of machines for two
-    is the one machine between them.
+    does not see. `plan` gives the scheme for a known number of classes. For two classes every scheme of machines for
+    two is the one machine between them.
 
     References
     ----------
@@ -56,8 +57,6 @@ class Scheme(BaseEstimator, ABC):
 
     unit_targets: ClassVar[bool] = True
     """Whether all machines are to reach +1 and -1."""
-    walks: ClassVar[bool] = False
-    """Whether a sample needs some of the machines only, those on its way through a graph."""
 
     _parameters: ClassVar[dict[str, Any]] = {}
 
@@ -67,7 +66,27 @@ class Scheme(BaseEstimator, ABC):
 
     @abstractmethod
     def scores(self, decision: np.ndarray, plan: "Plan") -> np.ndarray:
-        """One score per class, shape (n, n_classes), from the decision values of all machines, shape (n, n_machines)."""
+        """One score per class, shape (n, n_classes), from all decision values, shape (n, n_machines)."""
+
+    def shortcut(
+        self, kernel: Kernel | None, X: Any, Y: Any, coefficients: csr_array, intercept: np.ndarray, plan: "Plan"
+    ) -> np.ndarray | None:
+        """The scores without all decision values, where a scheme has a way to them; None where it has not.
+
+        Parameters
+        ----------
+        kernel : Kernel or None
+            None: X is the kernel matrix of samples and support vectors.
+        X, Y : samples and support vectors, prepared for the kernel
+        coefficients : CSR of shape (n_machines, n_support)
+        intercept : array of shape (n_machines,)
+        plan : Plan
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes) or None
+        """
+        return None
 
     def cost(self, sign: np.ndarray, weight: np.ndarray, plan: "Plan") -> np.ndarray:
         """Factors of the price of errors in one task."""
@@ -95,7 +114,8 @@ class Scheme(BaseEstimator, ABC):
         Plan
         """
         self.check()
-        return Plan(self, n_classes, csr_array(self._all_sides(n_classes), dtype=np.float64), loss)
+        # A copy: what has been learnt does not change with the parameters of the scheme.
+        return Plan(clone(self), n_classes, csr_array(self._all_sides(n_classes), dtype=np.float64), loss)
 
     def _all_sides(self, n_classes: int) -> csr_array | np.ndarray:
         return np.array([[-1, 1]]) if n_classes == 2 else self.sides(n_classes)
@@ -145,6 +165,7 @@ class Plan:
         codes : int array of shape (n,)
             Class numbers of the samples; -1: takes no part.
         weight : array of shape (n,)
+            Sample weights; those of classes are for the machine to multiply with.
         machines : range, default=None
 
         Returns

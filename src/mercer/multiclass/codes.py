@@ -1,6 +1,6 @@
 """Error-correcting codes: every class a word, every machine one of its letters."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -16,7 +16,7 @@ MOST_EXHAUSTIVE = 10
 LETTERS_PER_BIT = {"dense": 10, "sparse": 15}
 LEFT_OUT = {"dense": 0.0, "sparse": 0.5}
 # Codes that are drawn, of which the best is taken; fewer where comparing all words takes more than so many products.
-DRAWS, MOST_PRODUCTS = 1000, 2e9
+DRAWS, MOST_PRODUCTS = 1000, 2e8
 # How often columns are drawn until there are enough different ones.
 PATIENCE = 1000
 
@@ -42,8 +42,8 @@ class ErrorCorrectingCode(Scheme):
     """Every class has a word, every machine learns a letter of it; the class with the nearest word wins.
 
     A machine has the classes with letter +1 on one side and those with -1 on the other; those with 0 it does not see.
-    With words at distance d, up to floor((d - 1) / 2) machines may be wrong about a sample without any harm to a decoding
-    by letters. The score of a class is minus the distance of what the machines say from its word:
+    With words at distance d, up to floor((d - 1) / 2) machines may be wrong about a sample without any harm to a
+    decoding by letters. The score of a class is minus the distance of what the machines say from its word:
 
     .. math::
 
@@ -67,9 +67,9 @@ class ErrorCorrectingCode(Scheme):
 
     Notes
     -----
-    Every column has both signs, no column is the same as another or its opposite (such machines would err together), and
-    every two classes are told apart by a machine. Of many random codes the one with the largest distance between its
-    nearest words is taken; a letter that one of two words lacks counts a half.
+    Every column has both signs, no column is the same as another or its opposite (such machines would err together),
+    and every two classes are told apart by a machine. Of many random codes the one with the largest distance between
+    its nearest words is taken; a letter that one of two words lacks counts a half.
 
     References
     ----------
@@ -88,7 +88,7 @@ class ErrorCorrectingCode(Scheme):
     array(['a', 'b', 'c'], dtype='<U1')
     """
 
-    _parameters = {
+    _parameters: ClassVar = {
         "code": CodeMatrix,
         "decoding": Choice("hamming", "loss"),
         "length": Number(1, integer=True, none=True),
@@ -116,7 +116,7 @@ class ErrorCorrectingCode(Scheme):
         return self._drawn_columns(n_classes)
 
     def _drawn_columns(self, n_classes: int) -> np.ndarray:
-        """Of some random codes that tell all classes apart, the one whose nearest words are farthest from each other."""
+        """Of some random codes that tell all classes apart, the one whose nearest words are farthest apart."""
         kind, rng = str(self.code), check_random_state(self.random_state)
         available = n_columns(n_classes, with_zeros=kind == "sparse")
         length = self.length
@@ -162,8 +162,8 @@ def exhaustive_columns(n_classes: int) -> np.ndarray:
     """All columns without zeros, the first class always on the negative side. [Dietterich and Bakiri §2.3]"""
     if n_classes > MOST_EXHAUSTIVE:
         raise ValueError(
-            f"code='exhaustive' is for at most {MOST_EXHAUSTIVE} classes ({2 ** (MOST_EXHAUSTIVE - 1) - 1} machines), got "
-            f"{n_classes} classes; use code='dense' or 'sparse'."
+            f"code='exhaustive' is for at most {MOST_EXHAUSTIVE} classes ({2 ** (MOST_EXHAUSTIVE - 1) - 1} machines), "
+            f"got {n_classes} classes; use code='dense' or 'sparse'."
         )
     numbers = np.arange(1, 2 ** (n_classes - 1))
     bits = numbers[:, np.newaxis] >> np.arange(n_classes - 1)[::-1] & 1
@@ -172,19 +172,16 @@ def exhaustive_columns(n_classes: int) -> np.ndarray:
 
 def different_columns(rng: np.random.RandomState, n_classes: int, length: int, left_out: float) -> np.ndarray:
     """Random columns, shape (length, n_classes), with both signs, none the same as another or its opposite."""
-    found = np.empty((0, n_classes))
+    found: dict[bytes, np.ndarray] = {}
     for _ in range(PATIENCE):
-        drawn = rng.choice(
-            [-1.0, 0.0, 1.0], (2 * length, n_classes), p=[(1 - left_out) / 2, left_out, (1 - left_out) / 2]
-        )
-        drawn = drawn[(drawn > 0).any(axis=1) & (drawn < 0).any(axis=1)]
+        uniform = rng.random_sample((length, n_classes))
+        drawn = (uniform > (1 + left_out) / 2).astype(np.int8) - (uniform < (1 - left_out) / 2)
         # Of a column and its opposite the one that starts with -1.
-        first = drawn[np.arange(len(drawn)), (drawn != 0).argmax(axis=1)]
-        found = np.concatenate([found, -drawn * first[:, np.newaxis]])
-        kept = np.sort(np.unique(found, axis=0, return_index=True)[1])
-        found = found[kept]
+        drawn *= -drawn[np.arange(length), (drawn != 0).argmax(axis=1)][:, np.newaxis]
+        for column in drawn[(drawn > 0).any(axis=1) & (drawn < 0).any(axis=1)]:
+            found.setdefault(column.tobytes(), column)
         if len(found) >= length:
-            return found[:length]
+            return np.array(list(found.values())[:length], dtype=np.float64)
     raise ValueError(f"No {length} different columns for {n_classes} classes were found; choose a smaller length.")
 
 

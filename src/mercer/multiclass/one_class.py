@@ -1,5 +1,7 @@
 """One machine per class that knows this class alone."""
 
+from typing import ClassVar
+
 import numpy as np
 
 from mercer.multiclass.base import Model, OwnMachines
@@ -17,12 +19,12 @@ class OneClassPerClass(OwnMachines):
 
     The machine of class k is `mercer.svm.OneClassSVM` on the samples of the class. Its output
     :math:`w_k \\cdot \\phi(x) - \\rho_k` grows with the number and weight of the samples, so that it is divided by
-    :math:`\\rho_k`: the score is 0 on the boundary of every class and -1 at the origin of feature space, where nothing is
-    similar to anything, and the ratios of outputs say how much surer one class is than another. For a sample outside of
-    all classes all scores are negative.
+    :math:`\\rho_k`: the score is 0 on the boundary of every class and -1 at the origin of feature space, where a sample
+    is that nothing is similar to, and classes of different size can be compared. For a sample outside of all classes
+    all scores are negative.
 
-    With two classes the decision value is the second score minus the first. Price and loss of the classifier that uses the
-    scheme play no part, class weights cancel, and sample weights count.
+    With two classes the decision value is the second score minus the first. Price and loss of the classifier that uses
+    the scheme play no part, class weights cancel, and sample weights count.
 
     Parameters
     ----------
@@ -31,8 +33,8 @@ class OneClassPerClass(OwnMachines):
 
     Notes
     -----
-    The n samples are learnt from once each: K problems of n / K samples. No class learns from the others, so that classes
-    may be added at little cost, and accuracy is lower than that of schemes that compare them.
+    The n samples are learnt from once each: K problems of n / K samples. No class learns from the others, so that
+    accuracy is mostly lower than that of schemes that compare them.
 
     References
     ----------
@@ -50,7 +52,7 @@ class OneClassPerClass(OwnMachines):
     True
     """
 
-    _parameters = {"nu": Number(0, 1, above=True)}
+    _parameters: ClassVar = {"nu": Number(0, 1, above=True)}
 
     def __init__(self, nu=0.5):
         self.nu = nu
@@ -65,8 +67,7 @@ class OneClassPerClass(OwnMachines):
         rho = -result.offsets.plus
         # No rho, nothing to scale: the class surrounds the origin.
         smallest = NO_DISTANCE * float(result.a.sum()) * abs(problem.spread.square)
-        scale = 1.0 / rho if rho > smallest else 1.0
-        return Model(scale, -rho * scale, rho * scale)
+        return Model(1.0 / rho, -1.0, 1.0) if rho > smallest else Model(1.0, -rho, rho)
 
     def scores(self, decision, plan):
         return decision

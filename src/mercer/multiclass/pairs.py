@@ -4,6 +4,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from mercer.multiclass.base import Scheme
+from mercer.multiclass.evaluate import vote, walk
 
 __all__ = ["DAG", "OneVersusOne", "pair_number"]
 
@@ -20,6 +21,11 @@ def all_pairs(n_classes: int) -> csr_array:
         (np.tile([-1.0, 1.0], len(pairs)), pairs.ravel(), np.arange(0, pairs.size + 1, 2)),
         shape=(len(pairs), n_classes),
     )
+
+
+def told_apart(votes: np.ndarray, sums: np.ndarray) -> np.ndarray:
+    """Votes, equal ones told apart by sums that are squashed into (-1/3, 1/3)."""
+    return votes + sums / (3.0 * (np.abs(sums) + 1.0))
 
 
 class OneVersusOne(Scheme):
@@ -43,8 +49,9 @@ class OneVersusOne(Scheme):
     >>> from mercer import SVC
     >>> from mercer.multiclass import OneVersusOne
     >>> X, y = [[0.0], [1.0], [4.0], [5.0], [9.0], [10.0]], ["a", "a", "b", "b", "c", "c"]
-    >>> SVC(kernel="linear", multi_class=OneVersusOne()).fit(X, y).decision_function([[4.4]]).round()
-    array([[0., 2., 1.]])
+    >>> machine = SVC(kernel="linear", multi_class=OneVersusOne()).fit(X, y)
+    >>> machine.decision_function([[4.4]]).round(1), machine.predict([[4.4]])
+    (array([[ 0.8,  2.2, -0.2]]), array(['b'], dtype='<U1'))
     """
 
     def sides(self, n_classes):
@@ -53,16 +60,19 @@ class OneVersusOne(Scheme):
     def scores(self, decision, plan):
         wins = np.where(decision > 0, 1.0, -1.0)
         votes = 0.5 * (plan.gathered(wins) + (plan.n_classes - 1))  # won minus lost, of K - 1 in all
-        sums = plan.gathered(decision)
-        return votes + sums / (3.0 * (np.abs(sums) + 1.0))
+        return told_apart(votes, plan.gathered(decision))
+
+    def shortcut(self, kernel, X, Y, coefficients, intercept, plan):
+        spec = None if kernel is None else kernel.native()
+        return None if spec is None else told_apart(*vote(spec, X, Y, coefficients, intercept, plan.n_classes))
 
 
 class DAG(Scheme):
     """The machines of all pairs in a directed acyclic graph: every sample asks K - 1 of them. [CY fig 1.4]
 
     Of the classes that are left, in their order, the first meets the last, and the loser is out; so it goes on until
-    one is left. The score of a class is when it went out: 0 for the first to go, K - 1 for the winner. A class that wins
-    all its pairs wins here too, whatever the order of the classes; where there is none, the order has a say.
+    one is left. The score of a class is when it went out: 0 for the first to go, K - 1 for the winner. A class that
+    wins all its pairs wins here too, whatever the order of the classes; where there is none, the order has a say.
 
     See Also
     --------
@@ -87,8 +97,6 @@ class DAG(Scheme):
     (array([[1., 2., 0.]]), array(['b'], dtype='<U1'))
     """
 
-    walks = True
-
     def sides(self, n_classes):
         return all_pairs(n_classes)
 
@@ -102,3 +110,6 @@ class DAG(Scheme):
             first, last = first + last_wins, last - ~last_wins
         out[samples, first] = K - 1
         return out
+
+    def shortcut(self, kernel, X, Y, coefficients, intercept, plan):
+        return walk(kernel, X, Y, coefficients, intercept, plan.n_classes).scores

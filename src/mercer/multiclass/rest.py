@@ -1,5 +1,7 @@
 """One machine per class, against all the others."""
 
+from typing import ClassVar
+
 import numpy as np
 
 from mercer.multiclass.base import Plan, Scheme
@@ -17,10 +19,11 @@ class OneVersusRest(Scheme):
     ----------
     balanced : bool, default=False
         Let both sides of every machine count the same: the errors of a side have the price of half of all samples over
-        those of the side (weights count). Otherwise the rest outweighs the class, the more the more classes there are.
+        those of the side (sample weights count). Otherwise the rest outweighs the class, the more the more classes
+        there are. Class weights come on top of it.
     targets : {"signs", "lee"}, default="signs"
         What a machine is to reach: +1 for its class and -1 for the rest, or -1 / (K - 1) for the rest, so that the
-        targets of a sample add up to zero over the machines [B eq 7.48, and 1]_.
+        targets of a sample add up to zero over the machines [1]_.
 
     See Also
     --------
@@ -44,7 +47,7 @@ class OneVersusRest(Scheme):
     array([0, 1, 2])
     """
 
-    _parameters = {"balanced": Choice(True, False), "targets": Choice("signs", "lee")}
+    _parameters: ClassVar = {"balanced": Choice(True, False), "targets": Choice("signs", "lee")}
 
     def __init__(self, balanced=False, targets="signs"):
         self.balanced = balanced

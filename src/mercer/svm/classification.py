@@ -13,7 +13,6 @@ from mercer.calibration.calibration import pairs_of
 from mercer.gram import Gram
 from mercer.kernels.samples import n_samples, row_blocks, take
 from mercer.multiclass import Model, OwnMachines, Plan, Task
-from mercer.multiclass.walk import Walk, walk
 from mercer.parameters import Choice, Number
 from mercer.problems import DualProblem, nu_margin, soft_margin
 from mercer.solvers import SolverResult, combine, warn_unless_solved
@@ -94,7 +93,7 @@ class SupportVectorClassifier(ClassifierMixin, Labelled, Probabilities, SupportV
             gram = self._make_gram(X, weight)
             folds = Folds(plan, gram, codes, weight, [] if split is None else split(X, codes, weight, self.classes_))
             lessons = [(some, weight * self._class_weights(some, weight)) for some in (codes, *folds.taught)]
-            (functions, results), *learnt = self._learn(plan, gram, lessons)
+            (functions, results), *learnt = self._learn(plan, gram, weight, lessons)
             self._plan = plan
             pairs = coupled and bool(pairs_of(self, plan.n_classes))
             held_out = folds.held_out([functions for functions, _ in learnt], pairs) if learnt else None
@@ -113,7 +112,7 @@ class SupportVectorClassifier(ClassifierMixin, Labelled, Probabilities, SupportV
         return held_out
 
     def _learn(
-        self, plan: Plan, gram: Gram, lessons: Sequence[tuple[np.ndarray, np.ndarray]]
+        self, plan: Plan, gram: Gram, sample_weight: np.ndarray, lessons: Sequence[tuple[np.ndarray, np.ndarray]]
     ) -> list[tuple[list[Function], list[SolverResult]]]:
         """The decision functions of a scheme, in the order of its code, and the certificates of what was solved.
 
@@ -124,24 +123,28 @@ class SupportVectorClassifier(ClassifierMixin, Labelled, Probabilities, SupportV
         learnt: list[tuple[list[Function], list[SolverResult]]] = [([], []) for _ in lessons]
         step = max(1, AT_ONCE // len(lessons))
         for first in range(0, plan.n_machines, step):
-            machines, problems = range(first, min(first + step, plan.n_machines)), []
+            machines = range(first, min(first + step, plan.n_machines))
+            tasks: list[Task] = []
+            problems: list[DualProblem] = []
             for k, (codes, weight) in enumerate(lessons):
                 with naming_the_fold(k > 0):
-                    problems += [build(gram, task, weight[task.index]) for task in plan.tasks(codes, weight, machines)]
+                    tasks += plan.tasks(codes, sample_weight, machines)
+                    problems += [build(gram, task, weight[task.index]) for task in tasks[len(problems) :]]
             solved = self._fit_problems(problems[: len(machines)], first, problems[len(machines) :])
             for k, (functions, results) in enumerate(learnt):
                 part = slice(k * len(machines), (k + 1) * len(machines))
-                for problem, result in zip(problems[part], solved[part], strict=True):
+                for task, problem, result in zip(tasks[part], problems[part], solved[part], strict=True):
                     model = read(problem, result)
-                    function, decision = self._function(problem, result, model, wanted=0.0 if own else model.edge)
+                    wanted = np.zeros(1) if own else model.edge * task.target
+                    function, decision = self._function(problem, result, model, wanted)
                     functions.append(function)
                     results.append(replace(result, margin=float(np.min(problem.sign * decision))))
         return learnt
 
     def _function(
-        self, problem: DualProblem, result: SolverResult, model: Model, wanted: float
+        self, problem: DualProblem, result: SolverResult, model: Model, wanted: np.ndarray
     ) -> tuple[Function, np.ndarray]:
-        """The decision function and its values on its samples, which are to be `wanted` at least, times their sign."""
+        """The decision function and its values on its samples; times their sign they are to be `wanted` at least."""
         # From the gradient: f = s (G - p - ridge a) + b, scaled.
         f = problem.sign * (result.gradient - problem.linear - problem.ridge * result.a)
         decision = f * model.scale + model.offset
@@ -188,17 +191,14 @@ class SupportVectorClassifier(ClassifierMixin, Labelled, Probabilities, SupportV
         """One score per class, shape (n, n_classes)."""
         with limit_threads(self.n_threads):
             X, Y = self._compared(self._check_new(X))
-            if self._plan.scheme.walks:
-                return self._walk(X, Y).scores
+            kernel = None if Y is None else self.kernel_
+            found = self._plan.scheme.shortcut(kernel, X, Y, self.dual_coef_, self.intercept_, self._plan)
+            if found is not None:
+                return found
             scores = np.empty((n_samples(X), len(self.classes_)))
             for rows in row_blocks(len(scores), self._plan.n_machines):
                 scores[rows] = self._plan.scores(self._decision_of(take(X, rows), Y))
             return scores
-
-    def _walk(self, X: Any, Y: Any) -> Walk:
-        """The way of samples through the graph of pairs, asking the machines on it only."""
-        kernel = None if Y is None else self.kernel_
-        return walk(kernel, X, Y, self.dual_coef_, self.intercept_, len(self.classes_))
 
     def predict(self, X):
         """Classes.
@@ -559,8 +559,8 @@ class NuSVC(SupportVectorClassifier):
         super()._check_all()
         if not self._scheme.unit_targets:
             raise ValueError(
-                f"multi_class must have machines with targets +1 and -1 for NuSVC, which finds their size rho itself, got "
-                f"{self.multi_class!r}; use targets='signs', or SVC."
+                "multi_class must have machines with targets +1 and -1 for NuSVC, which finds their size rho itself, "
+                f"got {self.multi_class!r}; use targets='signs', or SVC."
             )
 
     def _rho(self, result: SolverResult) -> float:

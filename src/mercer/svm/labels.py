@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
 
 from mercer.multiclass import Scheme, as_scheme
@@ -22,8 +21,7 @@ class Labelled(Machine):
 
     @property
     def _scheme(self) -> Scheme:
-        """A scheme of the machine's own, which later changes of the parameters do not reach."""
-        return clone(as_scheme(self.multi_class))
+        return as_scheme(self.multi_class)
 
     def set_params(self, **params):
         """Set parameters, those of the scheme as ``multi_class__name``, those of the kernel as ``kernel__name``.

@@ -302,7 +302,7 @@ class LinearSVC(ClassifierMixin, Labelled, LinearMachine):
         build = own.problem if own else self._problem
         with limit_threads(self.n_threads):
             gram = self._make_gram(X)
-            problems = [build(gram, task, weights[task.index]) for task in plan.tasks(codes, weights)]
+            problems = [build(gram, task, weights[task.index]) for task in plan.tasks(codes, weight)]
             results = self._fit_problems(problems)
             self._keep_weights(gram, problems, results, own.model if own else None)
         self._plan, self._fitted_C = plan, self.C

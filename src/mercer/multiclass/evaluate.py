@@ -1,4 +1,4 @@
-"""Samples on their way through the graph of pairs, asking only the machines that they meet."""
+"""What the machines of all pairs of classes say of samples, without a table of all their decision values."""
 
 from typing import Any, NamedTuple
 
@@ -6,11 +6,11 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from mercer import _native
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, NativeSpec
 from mercer.kernels.samples import n_samples, native_rows, native_samples, row_blocks, take
 from mercer.threads import effective_n_threads
 
-__all__ = ["Walk", "walk"]
+__all__ = ["Walk", "vote", "walk"]
 
 
 class Walk(NamedTuple):
@@ -20,6 +20,16 @@ class Walk(NamedTuple):
     """When each class went out, shape (n, n_classes); the winner has n_classes - 1."""
     evaluations: int
     """How many decision values have been computed."""
+
+
+def vote(
+    spec: NativeSpec, X: Any, Y: Any, coefficients: csr_array, intercept: np.ndarray, n_classes: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The votes of all pairs and the sums of their decision values, both of shape (n, n_classes)."""
+    samples = native_samples(X), native_samples(Y)
+    return _native.kernel_vote(
+        *spec.arguments(), *samples, native_rows(coefficients), intercept, n_classes, effective_n_threads()
+    )
 
 
 def walk(kernel: Kernel | None, X: Any, Y: Any, coefficients: csr_array, intercept: np.ndarray, n_classes: int) -> Walk:
