@@ -1,12 +1,25 @@
 """Solvers: a problem in, a result out that proves how good it is."""
 
-from mercer.solvers.base import History, Progress, Solver, SolverResult, certify, combine, warn_unless_solved
+from mercer.solvers.base import (
+    Certificate,
+    History,
+    Progress,
+    Solver,
+    SolverResult,
+    certify,
+    combine,
+    warn_unless_solved,
+)
+from mercer.solvers.joint import BlockDescent, JointResult
 from mercer.solvers.simple import SimpleSMO
 from mercer.solvers.smo import SMO
 
 __all__ = [
     "SMO",
+    "BlockDescent",
+    "Certificate",
     "History",
+    "JointResult",
     "Progress",
     "SimpleSMO",
     "Solver",
