@@ -341,18 +341,19 @@ class Solver {
     for (std::size_t i = 0; i < n_; ++i) {
       for (std::size_t k = 0; k < classes_; ++k) total += std::abs(coefficient(a_of(i), i, k));
     }
-    const double rounding = std::numeric_limits<double>::epsilon() * total;
+    const double rounding = 64.0 * std::numeric_limits<double>::epsilon() * total;
     find_excess();
     for (const double reach : {-1.0, options_.tol, std::numeric_limits<double>::infinity()}) {
+      if (largest_excess() <= rounding) break;
       Movable movable = find_movable(reach);
-      for (int step = 0; step < 30 && largest_excess() > 4.0 * rounding; ++step) {
+      for (int step = 0; step < 30 && largest_excess() > 0.1 * rounding; ++step) {
         const double before = largest_excess();
         const bool all = move(movable);
         find_excess();
         if (all && largest_excess() > 0.5 * before) break;
       }
     }
-    if (largest_excess() > 64.0 * rounding) mix();
+    if (largest_excess() > rounding) mix();
     find_excess();
     follow();
   }
@@ -469,17 +470,25 @@ class Solver {
     }
   }
 
-  // The smallest x with matrix x = b, where there is one; the matrix is symmetric and positive semi-definite.
+  // The smallest x with matrix x = b; the matrix is symmetric and positive semi-definite, and its rows add up to zero,
+  // as b does but for rounding.
   static std::vector<double> conjugate_gradients(const std::vector<double>& matrix, const std::vector<double>& b) {
     const std::size_t n = b.size();
-    std::vector<double> x(n, 0.0), r = b, p = b, product(n);
+    std::vector<double> x(n, 0.0), r = b, product(n);
+    const auto remove_mean = [&] {
+      double mean = 0.0;
+      for (const double value : r) mean += value / static_cast<double>(n);
+      for (double& value : r) value -= mean;
+    };
+    remove_mean();
+    std::vector<double> p = r;
     const auto inner = [&](const std::vector<double>& u, const std::vector<double>& v) {
       double sum = 0.0;
       for (std::size_t k = 0; k < n; ++k) sum += u[k] * v[k];
       return sum;
     };
     double squared = inner(r, r);
-    const double enough = 1e-30 * squared;
+    const double enough = 1e-20 * squared;  // what is left is for the next time; more would be rounding
     for (std::size_t step = 0; step < 4 * n && squared > enough; ++step) {
       for (std::size_t k = 0; k < n; ++k) {
         product[k] = 0.0;
@@ -492,6 +501,7 @@ class Solver {
         x[k] += t * p[k];
         r[k] -= t * product[k];
       }
+      remove_mean();
       const double next = inner(r, r);
       for (std::size_t k = 0; k < n; ++k) p[k] = r[k] + next / squared * p[k];
       squared = next;
@@ -545,7 +555,7 @@ class Solver {
     previous_.clear();
     WorkingSet<T> set;
     std::size_t used = 0;  // kernel values, whether they had to be computed or not
-    const double smallest_excess = 0.02 * options_.tol / scale_;
+    const double smallest_excess = 0.04 * options_.tol / scale_;
     for (std::size_t round = 0;; ++round) {
       find_violations(active_);
       const double worst = largest_violation();
@@ -655,29 +665,44 @@ class Solver {
   }
 
   // Sweeps over the set, until its violation is at most eps, or small enough for better multipliers of z. Samples far
-  // below the worst wait. Where sweeps crawl, Newton's method takes turns with them, for longer and longer.
+  // below the worst wait, and those that stay at their bounds anyway are left out until the others have settled. Where
+  // sweeps crawl, Newton's method takes turns with them, for longer and longer.
   template <class T>
   void optimise(WorkingSet<T>& set, double eps, double worst) {
+    constexpr std::size_t patience = 100;  // steps per sample until Newton's method has its turn
     const std::size_t m = set.size();
-    std::size_t work = 0, allowed = 8 * m;  // rows added
+    const std::vector<std::size_t> all = all_positions(m);
+    std::vector<std::size_t> live = all, kept;
+    std::size_t steps = 0, work = 0, allowed = 0;  // work in rows added
     while (true) {
-      const double enough = std::max(eps, 0.2 * worst);
+      const double before = worst, enough = std::max(eps, 0.2 * worst);
       worst = 0.0;
-      for (std::size_t c = 0; c < m; ++c) {
+      kept.clear();
+      for (const std::size_t c : live) {
         const std::size_t i = set.points[c];
         find_slopes(i, set.f.data() + c, m);
         const double violation = view(i).violation();
         worst = std::max(worst, violation);
+        if (violation > 0.0 || !view(i).settled(before)) kept.push_back(c);
         if (violation <= enough) continue;
         work += step(set, c);
+        ++steps;
         if (++n_iter_ % 1024 == 0) watch_.poll();
         if (n_iter_ >= options_.max_iter) return;
       }
-      if (worst <= std::max(eps, 0.2 * penalty_ * largest_excess()) || watch_.out_of_time()) return;
-      if (work < 8 * m) continue;
+      if (watch_.out_of_time()) return;
+      if (worst <= std::max(eps, 0.2 * penalty_ * largest_excess())) {
+        if (live.size() == m) return;
+        live = all;
+        worst = before;
+        continue;
+      }
+      live.swap(kept);
+      if (steps < patience * m) continue;
+      allowed = std::max(2 * allowed, work / 2);
       descend(set, allowed);
-      allowed *= 2;
-      work = 0;
+      live = all;
+      steps = work = 0;
     }
   }
 
@@ -838,6 +863,7 @@ class Solver {
       squared = inner(r, r);
       for (std::size_t e = 0; e < n; ++e) p[e] = r[e] + squared / before * p[e];
     }
+    free.project(x);  // what r and p have lost of it to rounding
     return x;
   }
 
