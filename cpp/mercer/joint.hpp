@@ -109,6 +109,7 @@ class Solver {
     } else {
       compute_f(*single_, active_);
     }
+    if (problem_.bias && std::any_of(a_.begin(), a_.end(), [](double a) { return a != 0.0; })) guess_offsets();
     double target = 0.9 * options_.tol, last = std::numeric_limits<double>::infinity();
     std::size_t stalls = 0;
     Status status;
@@ -296,7 +297,7 @@ class Solver {
     full_.square(which.data(), n, matrix.data());
     double sum = 0.0;
     for (std::size_t k = 0; k < n; ++k) sum += std::abs(matrix[k * n + k]) / static_cast<double>(n);
-    scale_ = std::max(sum, std::numeric_limits<double>::min());
+    scale_ = sum > 0.0 ? sum : 1.0;
     penalty_ = problem_.bias ? scale_ : 0.0;
     find_excess();
     follow();
@@ -331,6 +332,30 @@ class Solver {
     if (excess > 0.3 * last_excess_) penalty_ = std::min(2.0 * penalty_, 1e3 * scale_);
     last_excess_ = excess;
     follow();
+  }
+
+  // The offsets for which multipliers between their bounds have slopes of zero, or equal ones where the cost is used
+  // up: by least squares, for a start that is near the optimum.
+  void guess_offsets() {
+    const std::size_t n = classes_;
+    std::vector<double> matrix(n * n, 0.0), direction(n), side(n, 0.0);
+    std::fill(offset_.begin(), offset_.end(), 0.0);
+    Movable movable = find_movable(-1.0);
+    for_each_direction(movable, direction, [&](Movable::Entry& entry) {
+      find_slopes(entry.point, f_.data() + entry.point * n, 1);
+      add_square(direction, matrix);
+      for (std::size_t p = 0; p < n; ++p) side[p] -= direction[p] * slope_[entry.klass];
+    });
+    multiplier_ = conjugate_gradients(matrix, side);
+    follow();
+  }
+
+  static void add_square(const std::vector<double>& direction, std::vector<double>& matrix) {
+    const std::size_t n = direction.size();
+    for (std::size_t p = 0; p < n; ++p) {
+      if (direction[p] == 0.0) continue;
+      for (std::size_t q = 0; q < n; ++q) matrix[p * n + q] += direction[p] * direction[q];
+    }
   }
 
   // Remove what is left of z by the smallest change of multipliers: of those between their bounds; if that is not
@@ -396,12 +421,7 @@ class Solver {
   bool move(Movable& movable) {
     const std::size_t n = classes_;
     std::vector<double> matrix(n * n, 0.0), direction(n);
-    for_each_direction(movable, direction, [&](Movable::Entry&) {
-      for (std::size_t p = 0; p < n; ++p) {
-        if (direction[p] == 0.0) continue;
-        for (std::size_t q = 0; q < n; ++q) matrix[p * n + q] += direction[p] * direction[q];
-      }
-    });
+    for_each_direction(movable, direction, [&](Movable::Entry&) { add_square(direction, matrix); });
     const std::vector<double> nu = conjugate_gradients(matrix, excess_);
     bool all = true;
     std::vector<double> change(movable.entries.size(), 0.0);
@@ -555,6 +575,7 @@ class Solver {
     previous_.clear();
     WorkingSet<T> set;
     std::size_t used = 0;  // kernel values, whether they had to be computed or not
+    std::size_t idle = 0;  // updates of the multipliers since the last step
     const double smallest_excess = 0.04 * options_.tol / scale_;
     for (std::size_t round = 0;; ++round) {
       find_violations(active_);
@@ -572,6 +593,7 @@ class Solver {
         return limit;
       }
       if (problem_.bias && worst <= std::max(target, 0.3 * penalty_ * excess)) {
+        if (++idle > 1000) return Status::stalled;  // z does not follow
         update_multipliers();
         continue;
       }
@@ -587,8 +609,10 @@ class Solver {
       const double eps = everything ? target : std::max(target, 0.3 * worst);
       const std::size_t steps_before = n_iter_;
       optimise(set, eps, worst);
+      if (n_iter_ > steps_before) idle = 0;
       used += unload(rows, set, everything);
-      if (n_iter_ == steps_before && !problem_.bias) return Status::solved;  // what is left is rounding
+      // No step: what is left is rounding, or for better multipliers.
+      if (n_iter_ == steps_before && (!problem_.bias || ++idle > 1000)) return Status::solved;
     }
   }
 
