@@ -243,7 +243,8 @@ def crammer_singer(
 
     .. math::
 
-        \\min_{w, b} \\tfrac12 \\sum_k \\|w_k\\|^2 + \\sum_i C_i \\max(0, 1 + \\max_{k \\ne y_i} f_k(x_i) - f_{y_i}(x_i))
+        \\min_{w, b} \\tfrac12 \\sum_k \\|w_k\\|^2
+        + \\sum_i C_i \\max(0, 1 + \\max_{k \\ne y_i} f_k(x_i) - f_{y_i}(x_i))
 
     For two classes :math:`f_1 - f_0` is the soft margin of `soft_margin` for 2 C. Parameters as in `weston_watkins`;
     the paper has no offsets.

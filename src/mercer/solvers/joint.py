@@ -51,9 +51,9 @@ class BlockDescent(BaseEstimator):
     kernel rows, each of which serves all classes.
 
     With offsets, the multipliers of every class add up to zero. This is left to the method of multipliers: the sums z
-    pull at the offsets, :math:`b + \\sigma z`, from step to step, and b takes that in whenever the rest is settled. What
-    is left of z in the end, far below the tolerance, is removed up to rounding by the smallest change of multipliers
-    between their bounds.
+    pull at the offsets, :math:`b + \\sigma z`, from step to step, and b takes that in whenever the rest is settled.
+    What is left of z in the end, far below the tolerance, is removed up to rounding by the smallest change of
+    multipliers between their bounds.
 
     Rows are float32 (float64 for up to 512 samples), everything else is float64. When all samples are settled, f is
     computed afresh in float64 wherever the certificate depends on it; if that shows a violation above `tol`, the run
