@@ -87,8 +87,29 @@ JOINT_SOLVERS: dict[str, Callable[[], solvers.BlockDescent]] = {
     ),
 }
 
+# They need a `LinearGram`.
+LINEAR_SOLVERS: dict[str, Callable[[], Solver]] = {
+    "CoordinateDescent": lambda: solvers.CoordinateDescent(),
+    "LinearSolver": lambda: solvers.LinearSolver(),
+    "ProximalNewton": lambda: solvers.ProximalNewton(),
+}
+
 
 # --- estimators -------------------------------------------------------------------------------------------
+
+# Without support vectors: weights of features.
+LINEAR_ESTIMATORS: dict[str, Callable[[], svm.linear.LinearMachine]] = {
+    "LinearSVC": lambda: svm.LinearSVC(),
+    "LinearSVC descent": lambda: svm.LinearSVC(solver="descent"),
+    "LinearSVC no intercept": lambda: svm.LinearSVC(intercept="none"),
+    "LinearSVC penalised": lambda: svm.LinearSVC(intercept="penalised", intercept_scaling=2.0),
+    "LinearSVC squared": lambda: svm.LinearSVC(loss="squared_hinge", class_weight="balanced"),
+    "LinearSVR": lambda: svm.LinearSVR(),
+    "LinearSVR descent": lambda: svm.LinearSVR(solver="descent"),
+    "LinearSVR quadratic": lambda: svm.LinearSVR(loss="quadratic", epsilon=0.0, intercept="penalised"),
+    "LinearOneClassSVM": lambda: svm.LinearOneClassSVM(nu=0.3),
+    "LinearOneClassSVM descent": lambda: svm.LinearOneClassSVM(nu=0.3, solver="descent"),
+}
 
 ESTIMATORS: dict[str, Callable[[], SupportVectorMachine]] = {
     "SVC": lambda: svm.SVC(),

@@ -109,14 +109,23 @@ std::unique_ptr<Rows<T>> make_rows(const GramIn& gram, const std::vector<std::si
       [maker](const std::size_t* which, std::size_t n, T* const* out) { maker->rows(which, n, out); }, team, maker);
 }
 
-// All kernel values of a small problem.
+// All kernel values of a small problem, taken from those of all samples where these are there.
 inline std::unique_ptr<Rows<double>> whole_matrix(const GramIn& gram, const std::vector<std::size_t>& points,
-                                                  const Level& level, Team& team) {
+                                                  const Level& level, const std::vector<double>& shared, Team& team) {
   const std::size_t m = points.size();
-  VectorRows<double> rows(gram.spec.view, level, gram.samples.view, points, true, team);
   std::vector<double> matrix(m * m);
-  rows.square(all_positions(m).data(), m, matrix.data());
-  return std::make_unique<MatrixRows<double, double>>(level, std::move(matrix), m, rows.evaluations(), team);
+  std::size_t evaluations = 0;
+  if (shared.empty()) {
+    VectorRows<double> rows(gram.spec.view, level, gram.samples.view, points, true, team);
+    rows.square(all_positions(m).data(), m, matrix.data());
+    evaluations = rows.evaluations();
+  } else {
+    for (std::size_t i = 0; i < m; ++i) {
+      const double* row = shared.data() + points[i] * gram.n;
+      for (std::size_t j = 0; j < m; ++j) matrix[i * m + j] = row[points[j]];
+    }
+  }
+  return std::make_unique<MatrixRows<double, double>>(level, std::move(matrix), m, evaluations, team);
 }
 
 }  // namespace mercer::bind

@@ -57,7 +57,7 @@ nb::tuple solve_joint(const nb::tuple& gram_source, Vector<std::int64_t> index, 
     std::unique_ptr<Rows<float>> single;   // small problems are solved in double
     if (n > options.exact) single = make_rows<float>(gram, points, level, bytes, options.block, team);
     const auto full = n <= options.exact && gram.kind == GramIn::Kind::vectors
-                          ? whole_matrix(gram, points, level, team)
+                          ? whole_matrix(gram, points, level, {}, team)
                           : make_rows<double>(gram, points, level, bytes, options.block, team);
     result = joint::Solver(view, options, level, single.get(), *full, watch).solve();
   }

@@ -1,6 +1,8 @@
 #include "../mercer/smo.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <limits>
 
 #include "arrays.hpp"
 #include "gram.hpp"
@@ -25,7 +27,9 @@ struct ProblemIn {
   }
 };
 
-ProblemIn problem_in(const nb::tuple& source, std::size_t n_samples) {
+// `number` has a place for every sample, for the numbers of the points among them.
+ProblemIn problem_in(const nb::tuple& source, std::vector<std::int64_t>& number) {
+  const std::size_t n_samples = number.size();
   const auto vector = [&](std::size_t k) { return nb::cast<Vector<double>>(source[k]); };
   ProblemIn in{nb::cast<Vector<std::int64_t>>(source[0]),
                vector(1),
@@ -49,36 +53,37 @@ ProblemIn problem_in(const nb::tuple& source, std::size_t n_samples) {
   for (const auto* values : {&in.sign, &in.linear, &in.upper, &in.ridge, &in.start}) {
     if (values->shape(0) != n) throw nb::value_error("the parts of a problem must have the same length");
   }
-  std::vector<std::int64_t> number(n_samples, -1);
   for (std::size_t k = 0; k < n; ++k) {
     const std::int64_t sample = in.index.data()[k];
     if (sample < 0 || static_cast<std::size_t>(sample) >= n_samples) throw nb::value_error("index out of range");
-    number[sample] = 0;
+    in.points.push_back(static_cast<std::size_t>(sample));
   }
-  for (std::size_t i = 0; i < n_samples; ++i) {
-    if (number[i] < 0) continue;
-    number[i] = static_cast<std::int64_t>(in.points.size());
-    in.points.push_back(i);
-  }
+  std::sort(in.points.begin(), in.points.end());
+  in.points.erase(std::unique(in.points.begin(), in.points.end()), in.points.end());
+  for (std::size_t p = 0; p < in.points.size(); ++p) number[in.points[p]] = static_cast<std::int64_t>(p);
   in.local.resize(n);
   for (std::size_t k = 0; k < n; ++k) in.local[k] = number[in.index.data()[k]];
   return in;
 }
 
-// Problems over the same vectors share a float32 matrix, where they would compute it more than twice and it has room.
-std::vector<float> shared_matrix(const GramIn& gram, const std::vector<ProblemIn>& problems, const Level& level,
-                                 std::size_t bytes, Team& team) {
-  if (gram.kind != GramIn::Kind::vectors || problems.size() < 2 || gram.n * gram.n > bytes / sizeof(float)) return {};
+// Problems over the same vectors share a matrix where they would compute it more than `times` times, and it has room.
+// It serves the small problems in double, or the others in float32.
+template <class T>
+std::vector<T> shared_matrix(const GramIn& gram, const std::vector<ProblemIn>& problems, std::size_t largest_small,
+                             double times, const Level& level, std::size_t bytes, Team& team) {
+  constexpr bool for_small = sizeof(T) == sizeof(double);
+  if (gram.kind != GramIn::Kind::vectors || problems.size() < 2 || gram.n * gram.n > bytes / sizeof(T)) return {};
   double wanted = 0.0;
   for (const ProblemIn& problem : problems) {
-    wanted += static_cast<double>(problem.points.size()) * static_cast<double>(problem.points.size());
+    const double points = static_cast<double>(problem.points.size());
+    if ((problem.points.size() <= largest_small) == for_small) wanted += points * points;
   }
-  if (wanted < 2.0 * static_cast<double>(gram.n) * static_cast<double>(gram.n)) return {};
-  std::vector<float> matrix(gram.n * gram.n);
-  VectorRows<float> rows(gram.spec.view, level, gram.samples.view, all_positions(gram.n), true, team);
+  if (wanted < times * static_cast<double>(gram.n) * static_cast<double>(gram.n)) return {};
+  std::vector<T> matrix(gram.n * gram.n);
+  VectorRows<T> rows(gram.spec.view, level, gram.samples.view, all_positions(gram.n), true, team);
   constexpr std::size_t group = 1024;
   const std::vector<std::size_t> all = all_positions(gram.n);
-  std::vector<float*> out;
+  std::vector<T*> out;
   for (std::size_t first = 0; first < gram.n; first += group) {
     out.clear();
     for (std::size_t i = first; i < std::min(gram.n, first + group); ++i) out.push_back(matrix.data() + i * gram.n);
@@ -102,8 +107,9 @@ nb::list solve_many(const nb::tuple& gram_source, const nb::list& problem_source
                     nb::object callback) {
   const GramIn gram = gram_in(gram_source);
   std::vector<ProblemIn> problems;
+  std::vector<std::int64_t> number(gram.n);
   for (const nb::handle source : problem_sources) {
-    problems.push_back(problem_in(nb::cast<nb::tuple>(source), gram.n));
+    problems.push_back(problem_in(nb::cast<nb::tuple>(source), number));
   }
   const Level& level = find_level(level_name);
   SmoOptions options;
@@ -142,7 +148,16 @@ nb::list solve_many(const nb::tuple& gram_source, const nb::list& problem_source
         throw;
       }
     });
-    const std::vector<float> shared = shared_matrix(gram, problems, level, memory / 2, outer);
+    // Values of cheap kernels are made as fast as they can be fetched, unless they are near. A small problem looks at
+    // all of its values, the others at some.
+    constexpr double never = std::numeric_limits<double>::infinity();
+    const bool dear = gram.kind == GramIn::Kind::vectors && features_of_a_vector(gram.samples.view) > cheap_features;
+    const bool near = gram.n * gram.n * sizeof(float) <= near_bytes;
+    const std::vector<double> shared_full =
+        shared_matrix<double>(gram, problems, options.exact, dear ? 1.0 : never, level, memory / 2, outer);
+    const std::vector<float> shared =
+        shared_matrix<float>(gram, problems, options.exact, dear || near ? 2.0 : never, level,
+                             memory / 2 - shared_full.size() * sizeof(double), outer);
     outer.for_each(problems.size(), [&](std::size_t k, std::size_t worker) {
       if (cancelled.load()) return;
       // The calling thread listens to signals, the others to the calling thread.
@@ -162,7 +177,7 @@ nb::list solve_many(const nb::tuple& gram_source, const nb::list& problem_source
           single = std::make_unique<MatrixRows<float, float>>(level, shared.data(), gram.n, problems[k].points, inner);
         }
         const auto full = small && gram.kind == GramIn::Kind::vectors
-                              ? whole_matrix(gram, problems[k].points, level, inner)
+                              ? whole_matrix(gram, problems[k].points, level, shared_full, inner)
                               : make_rows<double>(gram, problems[k].points, level, bytes, options.block, inner);
         results[k] = smo::Solver(view, own, level, single.get(), *full, watch).solve();
       } catch (const Cancelled&) {
@@ -172,6 +187,7 @@ nb::list solve_many(const nb::tuple& gram_source, const nb::list& problem_source
         throw;
       }
     });
+    if (!results.empty()) results[0].evaluations += shared_full.size() + shared.size();
   }
   nb::list out;
   for (const SmoResult& result : results) out.append(result_out(result));

@@ -71,6 +71,28 @@ struct Algebra {
   void (*subtract)(double scale, const double* x, std::size_t n, double* y);
   // L x = b for `solve_group` right-hand sides side by side, in place; row i of L ends with its diagonal
   void (*forward_solve)(const double* const* rows, std::size_t n, double* x);
+  // sum[c] += sum_e coefficients[e] block[rows[e] * stride + c] for c < n, in the order of e
+  void (*combine)(const double* coefficients, const std::int32_t* rows, std::size_t entries, const double* block,
+                  std::size_t stride, std::size_t n, double* sum);
+  // sum_e coefficients[e] values[places[e] * stride] in the order of e, with the arithmetic of combine
+  double (*sparse_dot)(const double* coefficients, const std::int32_t* places, std::size_t entries,
+                       const double* values, std::size_t stride);
+};
+
+// Rows of samples times vectors, in double whatever the samples are stored in.
+inline constexpr std::size_t row_group = 4;    // rows that are added at once
+inline constexpr std::size_t moment_rows = 8;  // features of a strip of second moments
+inline constexpr std::size_t moment_pad = 16;  // features are padded with zeros to a multiple of this
+struct LinearLoops {
+  // sum_k x[k] w[k]
+  double (*product_single)(const float* x, const double* w, std::size_t n);
+  double (*product_full)(const double* x, const double* w, std::size_t n);
+  // sum += sum_r scale[r] rows[r], r < row_group
+  void (*add_single)(const double* scale, const float* const* rows, std::size_t n, double* sum);
+  void (*add_full)(const double* scale, const double* const* rows, std::size_t n, double* sum);
+  // moments[i][j] += sum_r left[r][i] right[r][j] for j <= i (and some j beyond); all (rows, stride),
+  // stride a multiple of moment_pad
+  void (*add_moments)(const double* left, const double* right, std::size_t n_rows, std::size_t stride, double* moments);
 };
 
 struct Level {
@@ -80,6 +102,7 @@ struct Level {
   Loops<double> full;
   Algebra algebra;
   QuickSearch quick;
+  LinearLoops linear;
 
   template <class T>
   const Loops<T>& loops() const {

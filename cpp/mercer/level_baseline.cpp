@@ -9,8 +9,10 @@ inline constexpr std::size_t vector_bytes = 16;
 inline constexpr std::size_t tile_vectors = 2;
 #include "simd.hpp"
 // after the vector types
+#include "linear_loops.hpp"
 #include "loops.hpp"
 
-extern const Level level{"baseline", [] { return true; }, loops_of<float>, loops_of<double>, algebra, quick};
+extern const Level level{"baseline", [] { return true; }, loops_of<float>, loops_of<double>, algebra,
+                         quick,      linear_loops};
 
 }  // namespace mercer::baseline

@@ -224,6 +224,15 @@ void accumulate(const double* coefficients, const T* const* rows, std::size_t n,
   add_group<T>(coefficients, rows, n, sum, [](Vec<T> t) { return t; });
 }
 
+// sum + x y as the vectors compute it. Spelt out: a vectorised loop would round the products.
+inline double add_product(double sum, double x, double y) {
+#ifdef __FMA__
+  return __builtin_fma(x, y, sum);
+#else
+  return sum + x * y;
+#endif
+}
+
 template <class T>
 void add_row(double coefficient, const T* row, std::size_t n, double* sum) {
   for (std::size_t c = 0; c < n; ++c) sum[c] += coefficient * double(row[c]);
@@ -232,13 +241,7 @@ void add_row(double coefficient, const T* row, std::size_t n, double* sum) {
 template <class T>
 double dot(const T* values, const double* weights, std::size_t stride, std::size_t n) {
   double sum = 0.0;
-  for (std::size_t j = 0; j < n; ++j) {
-#ifdef __FMA__  // spelt out: a vectorised loop would round the products
-    sum = __builtin_fma(weights[j * stride], double(values[j]), sum);
-#else
-    sum += weights[j * stride] * double(values[j]);
-#endif
-  }
+  for (std::size_t j = 0; j < n; ++j) sum = add_product(sum, weights[j * stride], double(values[j]));
   return sum;
 }
 
@@ -409,7 +412,49 @@ inline void forward_solve(const double* const* rows, std::size_t n, double* x) {
   }
 }
 
-inline constexpr Algebra algebra{inner, subtract, forward_solve};
+// `vectors` vectors of columns at a time, their sums in registers.
+template <std::size_t vectors>
+inline void combine_columns(const double* coefficients, const std::int32_t* rows, std::size_t entries,
+                            const double* block, std::size_t stride, double* sum) {
+  Vec<double> total[vectors];
+#pragma GCC unroll 4
+  for (std::size_t v = 0; v < vectors; ++v) total[v] = load(sum + v * lanes<double>);
+  for (std::size_t e = 0; e < entries; ++e) {
+    const Vec<double> weight = broadcast(coefficients[e]);
+    const double* row = block + static_cast<std::size_t>(rows[e]) * stride;
+#pragma GCC unroll 4
+    for (std::size_t v = 0; v < vectors; ++v) total[v] = total[v] + weight * load(row + v * lanes<double>);
+  }
+#pragma GCC unroll 4
+  for (std::size_t v = 0; v < vectors; ++v) store(sum + v * lanes<double>, total[v]);
+}
+
+inline void combine(const double* coefficients, const std::int32_t* rows, std::size_t entries, const double* block,
+                    std::size_t stride, std::size_t n, double* sum) {
+  std::size_t c = 0;
+  for (; c + 4 * lanes<double> <= n; c += 4 * lanes<double>) {
+    combine_columns<4>(coefficients, rows, entries, block + c, stride, sum + c);
+  }
+  for (; c + lanes<double> <= n; c += lanes<double>) {
+    combine_columns<1>(coefficients, rows, entries, block + c, stride, sum + c);
+  }
+  for (; c < n; ++c) {
+    for (std::size_t e = 0; e < entries; ++e) {
+      sum[c] = add_product(sum[c], coefficients[e], block[static_cast<std::size_t>(rows[e]) * stride + c]);
+    }
+  }
+}
+
+inline double sparse_dot(const double* coefficients, const std::int32_t* places, std::size_t entries,
+                         const double* values, std::size_t stride) {
+  double sum = 0.0;
+  for (std::size_t e = 0; e < entries; ++e) {
+    sum = add_product(sum, coefficients[e], values[static_cast<std::size_t>(places[e]) * stride]);
+  }
+  return sum;
+}
+
+inline constexpr Algebra algebra{inner, subtract, forward_solve, combine, sparse_dot};
 
 // Best value and its position, lane by lane; equal values keep the first position, so that every level
 // agrees.

@@ -58,6 +58,7 @@ struct TileScratch {
   std::vector<double> spread;      // sparse: `spread_rows` rows over all features
   std::vector<double> entries;     // of one of them
   double alone[spread_rows] = {};  // t(x, 0) of these rows
+  std::vector<T> block;            // values of a block of rows against some columns
 };
 
 // The columns: `n` vectors of `samples`, those numbered by `ids` (or all of them), seen through a kernel.
@@ -335,20 +336,20 @@ class Vectors {
   std::vector<std::int64_t> starts_;
 };
 
+// Below this many products, features and some for the transform, a second thread costs more than it brings.
+inline constexpr std::size_t small_work = 1 << 17;
+
 // work(first panel, last panel, scratch) for runs of panels, in parallel where the block is large enough to be worth
-// it.
+// it. Spreading sparse rows pays off over many columns: `sparse_columns` of them make a run.
 template <class T, class Work>
 void for_each_run(const RowBlock<T>& block, const Vectors<T>& columns, Team& team, std::vector<TileScratch<T>>& scratch,
-                  Work work) {
-  // Spreading sparse rows pays off over many columns.
-  const std::size_t run = columns.sparse() ? 1024 / Vectors<T>::width : 1;
+                  Work work, std::size_t sparse_columns = 1024) {
+  const std::size_t run = columns.sparse() ? sparse_columns / Vectors<T>::width : 1;
   const std::size_t n_panels = columns.n_panels(), n_runs = (n_panels + run - 1) / run;
   const auto one_run = [&](std::size_t k, std::size_t worker) {
     work(k * run, std::min(n_panels, (k + 1) * run), scratch[worker]);
   };
-  // Below this a second thread costs more than it brings.
-  constexpr std::size_t small = 1 << 17;
-  if (block.size() * columns.size() * (columns.features() + 16) < small) {
+  if (block.size() * columns.size() * (columns.features() + 16) < small_work) {
     for (std::size_t k = 0; k < n_runs; ++k) one_run(k, 0);
   } else {
     team.for_each(n_runs, one_run);
@@ -417,6 +418,42 @@ void add_weighted(const RowBlock<T>& block, const Vectors<T>& columns, Team& tea
                     columns.loops().accumulate(four, rows, n_columns, sums + k * columns.size() + first);
                   }
                 });
+}
+
+// use(first column, n_columns, values, stride) for stretches of columns, `values` being those of all rows of the block.
+template <class T, class Use>
+void for_each_stretch(const RowBlock<T>& block, const Vectors<T>& columns, Team& team,
+                      std::vector<TileScratch<T>>& scratch, Use use) {
+  constexpr std::size_t width = Vectors<T>::width;
+  constexpr std::size_t sparse_columns = 256;  // all rows of the block are held for as many
+  const std::size_t padded = (block.size() + spread_rows - 1) / spread_rows * spread_rows;
+  const auto work = [&](std::size_t first, std::size_t last, TileScratch<T>& own) {
+    if (columns.sparse()) {
+      const std::size_t stride = (last - first) * width;
+      own.block.resize(padded * stride);
+      T tile[spread_rows * width] = {};
+      for (std::size_t row = 0; row < block.size(); row += spread_rows) {
+        columns.spread(block, row, own);
+        for (std::size_t panel = first; panel < last; ++panel) {
+          columns.sparse_tile(block, row, panel, own, tile);
+          T* out = own.block.data() + row * stride + (panel - first) * width;
+          for (std::size_t r = 0; r < spread_rows; ++r) std::copy_n(tile + r * width, width, out + r * stride);
+        }
+        columns.gather_up(block, row, own);
+      }
+      use(first * width, std::min(columns.size(), last * width) - first * width, own.block.data(), stride);
+      return;
+    }
+    own.block.resize(padded * width);
+    for (std::size_t panel = first; panel < last; ++panel) {
+      columns.open_panel(panel, own);
+      for (std::size_t row = 0; row < block.size(); row += tile_rows) {
+        columns.dense_tile(block, row, panel, own, own.block.data() + row * width);
+      }
+      use(panel * width, columns.columns_in(panel), own.block.data(), width);
+    }
+  };
+  for_each_run(block, columns, team, scratch, work, sparse_columns);
 }
 
 // sum[c] += sum_i coefficients_i k(row i, column c); `coefficients` has room for a whole last tile, zeros there.

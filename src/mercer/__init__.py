@@ -16,6 +16,9 @@ __version__ = "0.1.0"
 
 _ROOMS = ("datasets", "errors", "gram", "kernels", "multiclass", "plots", "problems", "solvers", "svm", "threads")
 _ROOM_OF = {
+    "LinearOneClassSVM": "svm",
+    "LinearSVC": "svm",
+    "LinearSVR": "svm",
     "NuSVC": "svm",
     "NuSVR": "svm",
     "OneClassSVM": "svm",

@@ -11,6 +11,9 @@ from . import threads as threads
 from .svm import SVC as SVC
 from .svm import SVDD as SVDD
 from .svm import SVR as SVR
+from .svm import LinearOneClassSVM as LinearOneClassSVM
+from .svm import LinearSVC as LinearSVC
+from .svm import LinearSVR as LinearSVR
 from .svm import NuSVC as NuSVC
 from .svm import NuSVR as NuSVR
 from .svm import OneClassSVM as OneClassSVM

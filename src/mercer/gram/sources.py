@@ -53,6 +53,10 @@ class Gram(ABC):
     def rows(self, which: np.ndarray) -> np.ndarray:
         """Rows K[which, :] in float64, shape (len(which), n)."""
 
+    def square(self, which: np.ndarray) -> np.ndarray:
+        """The rows and columns K[which, which] in float64."""
+        return self.rows(which)[:, which]
+
     @abstractmethod
     def diag(self) -> np.ndarray:
         """The diagonal in float64."""
@@ -190,6 +194,9 @@ class VectorGram(Gram):
 
     def rows(self, which):
         return self.kernel(self._full[which], self._full)
+
+    def square(self, which):
+        return self.kernel(self._full[which])
 
     def diag(self):
         return self.kernel.diag(self._full)

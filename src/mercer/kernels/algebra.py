@@ -218,6 +218,9 @@ class Sum(_Composite):
     def _dot(self, X, Y, V):
         return reduce(add, (kernel.dot(X, Y, V) for kernel in self.kernels))
 
+    def _dot_rows(self, X, Y, rows):
+        return self._dot(X, Y, rows.T)
+
     def _vjp(self, X, W):
         parts = ((i, kernel.vjp(X, W)) for i, kernel in enumerate(self.kernels))
         return {f"{i}__{name}": value for i, part in parts for name, value in part.items()}
@@ -277,6 +280,10 @@ class Product(_Composite):
         if len(others) > 1:
             return self._dot_in_blocks(X, Y, V)
         return factor * others[0].dot(X, Y, V)
+
+    def _dot_rows(self, X, Y, rows):
+        factor, others = self._factored()
+        return super()._dot_rows(X, Y, rows) if len(others) > 1 else factor * others[0].dot(X, Y, rows.T)
 
     def _vjp(self, X, W):
         matrices = [kernel(X) for kernel in self.kernels]

@@ -4,7 +4,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, clone
 
 from mercer.kernels.samples import n_samples, row_blocks, take
@@ -135,7 +135,7 @@ class Kernel(BaseEstimator):
         if V.ndim not in (1, 2) or V.shape[0] != n_samples(Y):
             raise ValueError(f"V has shape {V.shape}, it needs one row for each of the {n_samples(Y)} samples of Y.")
         if issparse(V):
-            return kernel._dot_in_blocks(X, Y, V)
+            return kernel._dot_rows(X, Y, csr_array(V.reshape(V.shape[0], -1).T)).reshape(-1, *V.shape[1:])
         columns = np.ascontiguousarray(V[:, np.newaxis] if V.ndim == 1 else V)
         product = kernel._dot(X, Y, columns)
         return product[:, 0] if V.ndim == 1 else product
@@ -222,6 +222,13 @@ class Kernel(BaseEstimator):
 
     def _dot(self, X, Y, V) -> np.ndarray:
         return self._dot_in_blocks(X, Y, V)
+
+    def _dot_rows(self, X, Y, rows: csr_array) -> np.ndarray:
+        """``self(X, Y) @ rows.T`` for sparse rows over the samples Y."""
+        product = np.empty((rows.shape[0], n_samples(X)))
+        for block in row_blocks(n_samples(X), n_samples(Y)):
+            product[:, block] = rows @ self._matrix(take(X, block), Y).T
+        return product.T
 
     def _vjp(self, X, W) -> dict[str, Any]:
         return {}

@@ -152,6 +152,17 @@ def native_samples(X: Any) -> Any:
     )
 
 
+def native_rows(rows: csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sparse rows of coefficients as the native functions take them."""
+    if not rows.has_sorted_indices:
+        rows = rows.sorted_indices()
+    return (
+        rows.data.astype(np.float64, copy=False),
+        rows.indices.astype(np.int32, copy=False),
+        rows.indptr.astype(np.int64, copy=False),
+    )
+
+
 # --- categories -------------------------------------------------------------------------------------------
 
 

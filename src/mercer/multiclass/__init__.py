@@ -1,6 +1,21 @@
 """Several classes from machines for two: schemes that any binary machine can use."""
 
-from mercer.multiclass.base import Plan, Scheme, Sides, Task, as_scheme
-from mercer.multiclass.pairs import OneVersusOne
+from mercer.multiclass.base import Model, OwnMachines, Plan, Scheme, Task, as_scheme
+from mercer.multiclass.codes import ErrorCorrectingCode
+from mercer.multiclass.one_class import OneClassPerClass
+from mercer.multiclass.pairs import DAG, OneVersusOne
+from mercer.multiclass.rest import OneVersusRest
 
-__all__ = ["OneVersusOne", "Plan", "Scheme", "Sides", "Task", "as_scheme"]
+__all__ = [
+    "DAG",
+    "ErrorCorrectingCode",
+    "Model",
+    "OneClassPerClass",
+    "OneVersusOne",
+    "OneVersusRest",
+    "OwnMachines",
+    "Plan",
+    "Scheme",
+    "Task",
+    "as_scheme",
+]

@@ -1,28 +1,25 @@
-"""What a scheme is: class numbers in, binary tasks out; decision values in, one score per class out."""
+"""What a scheme is: class numbers in, tasks for machines out; decision values in, one score per class out."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
+from mercer.gram import Gram
 from mercer.parameters import check_parameters
+from mercer.problems import DualProblem
+from mercer.solvers import SolverResult
 
-__all__ = ["Plan", "Scheme", "Sides", "Task", "as_scheme"]
-
-
-class Sides(NamedTuple):
-    """Whom a machine tells apart: decision values are negative for the first classes, positive for the second."""
-
-    negative: tuple[int, ...]
-    positive: tuple[int, ...]
+__all__ = ["Model", "OwnMachines", "Plan", "Scheme", "Task", "as_scheme"]
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What one machine for two has to learn."""
+    """What one machine has to learn."""
 
     index: np.ndarray
     """The samples that take part, ascending."""
@@ -34,22 +31,43 @@ class Task:
     """The wanted values of sign * decision."""
 
 
+class Model(NamedTuple):
+    """What a machine makes of the solution a of its problem: the coefficients are sign * a * scale."""
+
+    scale: float
+    offset: float
+    edge: float
+    """The decision value on the edge of the margin."""
+
+
 class Scheme(BaseEstimator, ABC):
     """How several classes become machines for two, and their decision values one score per class.
 
-    A scheme is a value: it has parameters and is never fitted. `plan` gives what is known once the number of
-    classes is.
+    A scheme is a value: it has parameters and is never fitted. It is a code [1]_: a row for every machine with an entry
+    for every class, +1 for the classes on its positive side, -1 for those on its negative side and 0 for those that it
+    does not see. `plan` gives the scheme for a known number of classes. For two classes every scheme of machines for two
+    is the one machine between them.
+
+    References
+    ----------
+    .. [1] E. L. Allwein, R. E. Schapire, Y. Singer, Reducing multiclass to binary: a unifying approach for margin
+       classifiers, JMLR 1, 2000.
     """
+
+    unit_targets: ClassVar[bool] = True
+    """Whether all machines are to reach +1 and -1."""
+    walks: ClassVar[bool] = False
+    """Whether a sample needs some of the machines only, those on its way through a graph."""
 
     _parameters: ClassVar[dict[str, Any]] = {}
 
     @abstractmethod
-    def sides(self, n_classes: int) -> Sequence[Sides]:
-        """The classes that each machine tells apart."""
+    def sides(self, n_classes: int) -> csr_array | np.ndarray:
+        """The sides of the classes, shape (n_machines, n_classes), for more than two classes."""
 
     @abstractmethod
     def scores(self, decision: np.ndarray, plan: "Plan") -> np.ndarray:
-        """One score per class, shape (n, n_classes), from the decision values of all machines, shape (n, n_tasks)."""
+        """One score per class, shape (n, n_classes), from the decision values of all machines, shape (n, n_machines)."""
 
     def cost(self, sign: np.ndarray, weight: np.ndarray, plan: "Plan") -> np.ndarray:
         """Factors of the price of errors in one task."""
@@ -59,41 +77,115 @@ class Scheme(BaseEstimator, ABC):
         """Wanted values of sign * decision in one task."""
         return np.ones(len(sign))
 
-    def plan(self, n_classes: int) -> "Plan":
-        """The scheme for so many classes."""
+    def check(self) -> None:
+        """Refuse wrong parameters."""
         check_parameters(self)
-        return Plan(self, n_classes, tuple(self.sides(n_classes)))
+
+    def plan(self, n_classes: int, loss: str = "hinge") -> "Plan":
+        """The scheme for so many classes.
+
+        Parameters
+        ----------
+        n_classes : int >= 2
+        loss : {"hinge", "squared_hinge"}, default="hinge"
+            What the machines lose at a decision value, for schemes that decode by it.
+
+        Returns
+        -------
+        Plan
+        """
+        self.check()
+        return Plan(self, n_classes, csr_array(self._all_sides(n_classes), dtype=np.float64), loss)
+
+    def _all_sides(self, n_classes: int) -> csr_array | np.ndarray:
+        return np.array([[-1, 1]]) if n_classes == 2 else self.sides(n_classes)
 
 
-@dataclass(frozen=True)
+class OwnMachines(Scheme):
+    """A scheme whose machines are its own: not those of the classifier that uses it, nor for two."""
+
+    @abstractmethod
+    def problem(self, gram: Gram, task: Task, weight: np.ndarray) -> DualProblem:
+        """The problem of one machine; weight is that of the samples of the task."""
+
+    @abstractmethod
+    def model(self, problem: DualProblem, result: SolverResult) -> Model:
+        """What one machine makes of the solution of its problem; samples are inside where it is positive."""
+
+    def _all_sides(self, n_classes):
+        return self.sides(n_classes)
+
+
+@dataclass(frozen=True, eq=False)
 class Plan:
     """A scheme for a known number of classes: what a fitted machine keeps."""
 
     scheme: Scheme
     n_classes: int
-    sides: tuple[Sides, ...]
+    code: csr_array
+    """The sides of the classes, shape (n_machines, n_classes): -1, 0 (left out) or +1."""
+    loss: str = "hinge"
+    """What the machines lose at a decision value."""
 
-    def tasks(self, codes: np.ndarray, weight: np.ndarray) -> list[Task]:
-        """The tasks, from the class numbers of the samples (-1: takes no part) and their weights."""
-        members = [np.flatnonzero(codes == c) for c in range(self.n_classes)]
-        tasks = []
-        for negative, positive in self.sides:
-            index = np.sort(np.concatenate([members[c] for c in (*negative, *positive)]))
-            sign = np.where(np.isin(codes[index], positive), 1.0, -1.0)
-            cost = self.scheme.cost(sign, weight[index], self)
-            tasks.append(Task(index, sign, cost, self.scheme.target(sign, self)))
+    @property
+    def n_machines(self) -> int:
+        """How many machines there are."""
+        return self.code.shape[0]
+
+    @cached_property
+    def per_class(self) -> csr_array:
+        """The code with a row for every class, shape (n_classes, n_machines)."""
+        return csr_array(self.code.T)
+
+    def tasks(self, codes: np.ndarray, weight: np.ndarray, machines: range | None = None) -> list[Task]:
+        """The tasks of all machines, or of some.
+
+        Parameters
+        ----------
+        codes : int array of shape (n,)
+            Class numbers of the samples; -1: takes no part.
+        weight : array of shape (n,)
+        machines : range, default=None
+
+        Returns
+        -------
+        list of Task
+        """
+        everyone = np.flatnonzero(codes >= 0)
+        by_class = everyone[np.argsort(codes[everyone], kind="stable")]
+        members = np.split(by_class, np.searchsorted(codes[by_class], np.arange(1, self.n_classes)))
+        side, tasks = np.zeros(self.n_classes), []
+        for k in range(self.n_machines) if machines is None else machines:
+            seen = slice(self.code.indptr[k], self.code.indptr[k + 1])
+            classes = self.code.indices[seen]
+            side[classes] = self.code.data[seen]
+            all_seen = len(classes) == self.n_classes
+            index = everyone if all_seen else np.sort(np.concatenate([members[c] for c in classes]))
+            sign = side[codes[index]]
+            cost, target = self.scheme.cost(sign, weight[index], self), self.scheme.target(sign, self)
+            tasks.append(Task(index, sign, cost, target))
         return tasks
 
     def scores(self, decision: np.ndarray) -> np.ndarray:
         """One score per class, shape (n, n_classes); the largest wins, the first of equals."""
         return self.scheme.scores(decision, self)
 
+    def gathered(self, values: np.ndarray) -> np.ndarray:
+        """Values of the machines, shape (n, n_machines), summed up for every class with the signs of the code."""
+        return np.asarray((self.per_class @ values.T).T)
+
 
 def as_scheme(scheme: Any) -> Scheme:
     """A scheme from its short name, or itself."""
-    from mercer.multiclass.pairs import OneVersusOne
+    from mercer.multiclass import DAG, ErrorCorrectingCode, OneClassPerClass, OneVersusOne, OneVersusRest
 
-    names = {"ovo": OneVersusOne}
+    names: dict[str, type[Scheme]] = {
+        "ovo": OneVersusOne,
+        "ovr": OneVersusRest,
+        "dag": DAG,
+        "ecoc": ErrorCorrectingCode,
+        "one_class": OneClassPerClass,
+    }
     if isinstance(scheme, str) and scheme in names:
         return names[scheme]()
     if isinstance(scheme, Scheme):

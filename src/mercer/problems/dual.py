@@ -15,6 +15,9 @@ __all__ = ["DualProblem", "Offsets"]
 # How many samples show how far apart all of them are, and from which fraction of their size on it is to be believed.
 SPREAD_SAMPLE = 256
 SPREAD_OF_ROUNDING = 1e-13
+# How often the variables between their bounds are shifted until an equality holds; some meet a bound on the way.
+BALANCING_STEPS = 20
+BALANCED = 1e-12
 
 
 class Offsets(NamedTuple):
@@ -153,6 +156,27 @@ class DualProblem:
             a[group] = self._project(start[group], group, target)
         return a
 
+    def balanced(self, a: np.ndarray) -> np.ndarray:
+        """A point of the box with the little that the equality is off taken from the variables between their bounds.
+
+        What is at a bound up to rounding is put there.
+        """
+        a = np.where(a <= BALANCED * np.minimum(self.upper, a.max(initial=0.0)), 0.0, a)
+        a = np.where(a >= (1 - BALANCED) * self.upper, self.upper, a)
+        for group, target in self._groups():
+            part, sign, upper = a[group], self.sign[group], self.upper[group]
+            for _ in range(BALANCING_STEPS):
+                excess = inner(sign, part) - target
+                if abs(excess) <= BALANCED * max(abs(target), float(part.sum())):
+                    break
+                free = np.flatnonzero((part > 0) & (part < upper))
+                if not len(free):
+                    part = self._project(part, group, target)
+                    break
+                part[free] = np.clip(part[free] - sign[free] * excess / len(free), 0.0, upper[free])
+            a[group] = part
+        return a
+
     def _groups(self) -> list[tuple[np.ndarray | slice, float]]:
         """The variables of every equality, and the value of their s'a."""
         if self.total is None:
@@ -284,7 +308,7 @@ class DualProblem:
     def spread(self) -> Spread:
         """How far the samples are from the origin of feature space and from each other, by a sample of them."""
         sample = self.index[:: max(1, len(self.index) // SPREAD_SAMPLE)]
-        K = self.gram.rows(sample)[:, sample]
+        K = self.gram.square(sample)
         square = float(np.diag(K).mean())
         # Differences of nearly equal kernel values are rounding, not spread.
         return Spread(square, max(square - float(K.mean()), SPREAD_OF_ROUNDING * abs(square)))

@@ -15,6 +15,7 @@ def epsilon_tube(
     epsilon: float,
     *,
     squared: bool = False,
+    bias: bool = True,
     index: np.ndarray | None = None,
 ) -> DualProblem:
     """Errors up to epsilon are free. [CY eqs 2.41-2.49; B eqs 7.55-7.61]
@@ -23,8 +24,8 @@ def epsilon_tube(
 
         \\min_{w, b} \\tfrac12 \\|w\\|^2 + \\sum_i C_i \\, \\max(0, |y_i - w \\cdot \\phi(x_i) - b| - \\epsilon)^q
 
-    with q = 1, or q = 2 if `squared`. Each sample has two variables: the first n push the function up to
-    y - epsilon, the last n down to y + epsilon.
+    with q = 1, or q = 2 if `squared`, and b = 0 unless `bias`. Each sample has two variables: the first n push the
+    function up to y - epsilon, the last n down to y + epsilon.
     """
     n = len(y)
     index = np.arange(n) if index is None else index
@@ -36,7 +37,7 @@ def epsilon_tube(
         linear=np.concatenate([epsilon - y, epsilon + y]),
         upper=np.full(2 * n, np.inf) if squared else np.tile(cost, 2),
         ridge=np.tile(ridge, 2),
-        total=0.0,
+        total=0.0 if bias else None,
     )
 
 

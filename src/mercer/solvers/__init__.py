@@ -10,7 +10,10 @@ from mercer.solvers.base import (
     combine,
     warn_unless_solved,
 )
+from mercer.solvers.descent import CoordinateDescent
 from mercer.solvers.joint import BlockDescent, JointResult
+from mercer.solvers.linear import LinearSolver
+from mercer.solvers.newton import ProximalNewton
 from mercer.solvers.simple import SimpleSMO
 from mercer.solvers.smo import SMO
 
@@ -18,9 +21,12 @@ __all__ = [
     "SMO",
     "BlockDescent",
     "Certificate",
+    "CoordinateDescent",
     "History",
     "JointResult",
+    "LinearSolver",
     "Progress",
+    "ProximalNewton",
     "SimpleSMO",
     "Solver",
     "SolverResult",

@@ -225,7 +225,7 @@ class SMO(BaseEstimator):
         for _ in range(TIGHTENINGS):
             if result.status != "solved":
                 return result
-            if _is_flat(problem, result):
+            if is_flat(problem, result):
                 return replace(result, status="degenerate")
             if self._content(problem, result):
                 return result
@@ -299,7 +299,7 @@ def _unit(problem: DualProblem, result: SolverResult) -> float:
     return problem.unit(result.a, result.offsets)
 
 
-def _is_flat(problem: DualProblem, result: SolverResult) -> bool:
+def is_flat(problem: DualProblem, result: SolverResult) -> bool:
     """Whether w is nothing but what the solver has not yet removed.
 
     Problems without a linear term look for the shortest w: the distance of two reduced hulls (nu margin) or of one

@@ -19,7 +19,7 @@ from mercer.problems import DualProblem
 from mercer.solvers import SMO, SimpleSMO, Solver, SolverResult, combine, warn_unless_solved
 from mercer.threads import effective_n_threads, limit_threads
 
-__all__ = ["SupportVectorMachine"]
+__all__ = ["Machine", "SupportVectorMachine"]
 
 SOLVERS = ("smo", "simple")
 # How scikit-learn is to check vectors: float32 stays what it is.
@@ -31,12 +31,8 @@ VECTORS: dict[str, Any] = {
 }
 
 
-class SupportVectorMachine(BaseEstimator):
-    """Base of the support vector machines.
-
-    The decision values are ``K(X, support_vectors_) @ dual_coef_.T + intercept_``. A machine builds its
-    problems (`_fit_problems` takes them to the solver) and keeps what it needs of their results.
-    """
+class Machine(BaseEstimator):
+    """Base of machines that are fitted by a solver of problems: parameters, samples, weights, warm starts."""
 
     _parameters: ClassVar[dict[str, Any]] = {
         "tol": Number(0, above=True),
@@ -46,34 +42,7 @@ class SupportVectorMachine(BaseEstimator):
         "warm_start": Choice(True, False),
     }
 
-    kernel: Any
-    kernel_: Any
-    dual_coef_: Any
-    support_: np.ndarray
     result_: SolverResult
-
-    # --- parameters ---------------------------------------------------------------------------------------
-
-    def set_params(self, **params):
-        """Set parameters, those of the kernel as ``kernel__name``.
-
-        A kernel given by its name becomes a kernel object first.
-        """
-        nested = any(name.startswith("kernel__") for name in params)
-        kernel = params.get("kernel", self.kernel)
-        if nested and isinstance(kernel, str) and kernel != "precomputed":
-            params = {"kernel": as_kernel(kernel), **{k: v for k, v in params.items() if k != "kernel"}}
-        return super().set_params(**params)
-
-    @property
-    def _precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._precomputed
-        tags.input_tags.sparse = not self._precomputed
-        return tags
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
@@ -86,37 +55,21 @@ class SupportVectorMachine(BaseEstimator):
             self.__dict__.update(before)
             raise
 
-    # --- samples in ---------------------------------------------------------------------------------------
-
     def _check_all(self) -> None:
         """Everything that can be refused before any kernel value is computed."""
         check_parameters(self)
         effective_n_threads(self.n_threads)
-        check_memory(self.memory)
         if self.callback is not None and not callable(self.callback):
             raise TypeError(f"callback must be callable or None, got {self.callback!r}.")
         self._solver()
 
     def _solver(self) -> Solver:
-        if isinstance(self.solver, str) and self.solver in SOLVERS:
-            if self.solver == "simple":
-                solver: Any = SimpleSMO(tol=self.tol)
-                return solver.set_params(max_iter=self.max_iter) if self.max_iter else solver
-            return SMO(
-                tol=self.tol,
-                gap_tol=self.gap_tol,
-                memory=self.memory,
-                max_iter=self.max_iter,
-                max_seconds=self.max_seconds,
-                n_threads=self.n_threads,
-            )
-        if isinstance(self.solver, Solver) and not isinstance(self.solver, type):
-            return self.solver
-        raise ValueError(f"solver must be {' or '.join(map(repr, SOLVERS))} or a solver, got {self.solver!r}.")
+        """The solver that the parameters ask for."""
+        raise NotImplementedError
 
     def _vectors(self) -> bool:
         """Whether scikit-learn's checks of numeric tables apply to the samples."""
-        return self._precomputed or as_kernel(self.kernel).domain == "vectors"
+        return True
 
     def _take_samples(self, X: Any, y: Any = "no_validation", **check_y: Any) -> Any:
         """Check training samples (and labels) and note the number and names of features."""
@@ -153,6 +106,84 @@ class SupportVectorMachine(BaseEstimator):
             raise ValueError("sample_weight must have at least one positive entry, all are zero.")
         return weight
 
+    def _fit_problems(self, problems: Sequence[DualProblem], first: int = 0) -> list[SolverResult]:
+        """Solve, from the last solutions if the machine is warm; these are the problems from the `first` on."""
+        solver = self._solver()
+        for problem in problems:
+            solver.check(problem)
+        return solver.solve_many(problems, self._starts(problems, first), self.callback)
+
+    def _starts(self, problems: Sequence[DualProblem], first: int) -> Sequence[np.ndarray | None]:
+        """Points to start from: the last solutions, if the machine is warm and the problems are of the same size."""
+        if self.warm_start and hasattr(self, "result_"):
+            before = (self.result_.parts or (self.result_,))[first : first + len(problems)]
+            if [len(r.a) for r in before] == [len(p.index) for p in problems]:
+                return [r.a for r in before]
+        return [None] * len(problems)
+
+
+class SupportVectorMachine(Machine):
+    """Base of the support vector machines.
+
+    The decision values are ``K(X, support_vectors_) @ dual_coef_.T + intercept_``. A machine builds its
+    problems (`_fit_problems` takes them to the solver) and keeps what it needs of their results.
+    """
+
+    kernel: Any
+    kernel_: Any
+    dual_coef_: Any
+    support_: np.ndarray
+
+    # --- parameters ---------------------------------------------------------------------------------------
+
+    def set_params(self, **params):
+        """Set parameters, those of the kernel as ``kernel__name``.
+
+        A kernel given by its name becomes a kernel object first.
+        """
+        nested = any(name.startswith("kernel__") for name in params)
+        kernel = params.get("kernel", self.kernel)
+        if nested and isinstance(kernel, str) and kernel != "precomputed":
+            params = {"kernel": as_kernel(kernel), **{k: v for k, v in params.items() if k != "kernel"}}
+        return super().set_params(**params)
+
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._precomputed
+        tags.input_tags.sparse = not self._precomputed
+        return tags
+
+    # --- samples in ---------------------------------------------------------------------------------------
+
+    def _check_all(self) -> None:
+        check_memory(self.memory)
+        super()._check_all()
+
+    def _solver(self) -> Solver:
+        if isinstance(self.solver, str) and self.solver in SOLVERS:
+            if self.solver == "simple":
+                solver: Any = SimpleSMO(tol=self.tol)
+                return solver.set_params(max_iter=self.max_iter) if self.max_iter else solver
+            return SMO(
+                tol=self.tol,
+                gap_tol=self.gap_tol,
+                memory=self.memory,
+                max_iter=self.max_iter,
+                max_seconds=self.max_seconds,
+                n_threads=self.n_threads,
+            )
+        if isinstance(self.solver, Solver) and not isinstance(self.solver, type):
+            return self.solver
+        raise ValueError(f"solver must be {' or '.join(map(repr, SOLVERS))} or a solver, got {self.solver!r}.")
+
+    def _vectors(self) -> bool:
+        """Whether scikit-learn's checks of numeric tables apply to the samples."""
+        return self._precomputed or as_kernel(self.kernel).domain == "vectors"
+
     def _make_gram(self, X: Any, weight: np.ndarray) -> Gram:
         """The Gram matrix of the training samples; resolves the kernel."""
         if self._precomputed:
@@ -165,20 +196,6 @@ class SupportVectorMachine(BaseEstimator):
             return MatrixGram(X)
         self.kernel_ = as_kernel(self.kernel).resolve(X, weight)
         return make_gram(self.kernel_, X, self.memory)
-
-    # --- problems to the solver ---------------------------------------------------------------------------
-
-    def _fit_problems(self, problems: Sequence[DualProblem]) -> list[SolverResult]:
-        """Solve, from the last solution if the machine is warm and the problem of the same size."""
-        starts: list[np.ndarray | None] = [None] * len(problems)
-        if self.warm_start and hasattr(self, "result_"):
-            before = self.result_.parts or (self.result_,)
-            if [len(r.a) for r in before] == [len(p.index) for p in problems]:
-                starts = [r.a for r in before]
-        solver = self._solver()
-        for problem in problems:
-            solver.check(problem)
-        return solver.solve_many(problems, starts, self.callback)
 
     def _keep_model(
         self,
@@ -210,15 +227,23 @@ class SupportVectorMachine(BaseEstimator):
     def _raw_decision(self, X: Any) -> np.ndarray:
         """Decision values of all problems, shape (n, n_problems)."""
         check_is_fitted(self)
-        X = self._check_new(X)
-        coefficients = self.dual_coef_.T.toarray() if issparse(self.dual_coef_) else self.dual_coef_.T
-        if self._precomputed:
-            return X @ coefficients + self.intercept_
-        if not len(self.support_):
-            return np.zeros((n_samples(X), 1)) + self.intercept_
         with limit_threads(self.n_threads):
-            X, Y = self._prepared(X)
-            return self.kernel_._dot(X, Y, np.ascontiguousarray(coefficients)) + self.intercept_
+            return self._decision_of(*self._compared(self._check_new(X)))
+
+    def _compared(self, X: Any) -> tuple[Any, Any]:
+        """Checked new samples and the support vectors, as the kernel takes them; None where there are kernel values."""
+        return (X, None) if self._precomputed or not len(self.support_) else self._prepared(X)
+
+    def _decision_of(self, X: Any, Y: Any) -> np.ndarray:
+        """Decision values of all problems for what `_compared` gives."""
+        rows = self.dual_coef_
+        if self._precomputed:
+            return (X @ rows.T if not issparse(rows) else np.asarray((rows @ X.T).T)) + self.intercept_
+        if Y is None:
+            return np.zeros((n_samples(X), 1)) + self.intercept_
+        if issparse(rows):
+            return self.kernel_._dot_rows(X, Y, rows) + self.intercept_
+        return self.kernel_._dot(X, Y, np.ascontiguousarray(rows.T)) + self.intercept_
 
     def _signs(self, X: Any) -> np.ndarray:
         """Numbers of the sign of the one decision function there is, for predictions."""

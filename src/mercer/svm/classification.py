@@ -1,29 +1,51 @@
 """Support vector classification."""
 
 from abc import ABC, abstractmethod
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.gram import Gram
-from mercer.multiclass import Plan, Task, as_scheme
+from mercer.kernels.samples import n_samples, row_blocks, take
+from mercer.multiclass import Model, OwnMachines, Plan, Task
+from mercer.multiclass.walk import Walk, walk
 from mercer.parameters import Choice, Number
 from mercer.problems import DualProblem, nu_margin, soft_margin
 from mercer.solvers import SolverResult
 from mercer.sums import inner
 from mercer.svm.base import SupportVectorMachine, dense_row, one_or_all, sparse_rows
+from mercer.svm.labels import ClassWeight, Labelled
 from mercer.threads import limit_threads
 
 __all__ = ["SVC", "NuSVC"]
 
+# Problems that are written down at once: a thousand classes have half a million of them.
+AT_ONCE = 10_000
 
-class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine, ABC):
+
+@dataclass(frozen=True, eq=False)
+class Function:
+    """A decision function, as it has been learnt from some of the samples."""
+
+    index: np.ndarray
+    coefficients: np.ndarray
+    offset: float
+    norm: float
+    """|w| in feature space."""
+    margin: float
+    """The distance of the edge of the margin from the hyperplane."""
+    slack: np.ndarray
+    errors: np.ndarray
+    """Whether the slack of a sample is more than the tolerance."""
+
+
+class SupportVectorClassifier(ClassifierMixin, Labelled, SupportVectorMachine, ABC):
     """What SVC and NuSVC share: classes, the scheme for several of them, margins."""
 
+    multi_class: Any
     _plan: Plan
 
     @abstractmethod
@@ -31,8 +53,8 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine, ABC):
         """The problem of one machine for two; weight is that of the samples of the task."""
 
     @abstractmethod
-    def _model(self, problem: DualProblem, result: SolverResult) -> tuple[np.ndarray, float, float]:
-        """Coefficients of the problem's samples, offset, and the decision value on the edge of the margin band."""
+    def _model(self, problem: DualProblem, result: SolverResult) -> Model:
+        """What one machine for two makes of the solution of its problem."""
 
     def fit(self, X, y, sample_weight=None):
         """Learn from labelled samples.
@@ -59,77 +81,58 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine, ABC):
         X, y = self._take_samples(X, y)
         weight = self._weights(sample_weight, X)
         codes = self._encode(y, weight)
+        plan = self._scheme.plan(len(self.classes_), getattr(self, "loss", "hinge"))
         with limit_threads(self.n_threads):
             gram = self._make_gram(X, weight)
-            plan = as_scheme("ovo").plan(len(self.classes_))
-            weights = weight * self._class_weights(codes, weight)
-            problems = [self._problem(gram, task, weights[task.index]) for task in plan.tasks(codes, weights)]
-            results = self._fit_problems(problems)
+            functions, results = self._learn(plan, gram, codes, weight * self._class_weights(codes, weight))
         self._plan = plan
-        coefficients, offsets, norms, margins, slacks, shares = [], [], [], [], [], []
-        for k, (problem, result) in enumerate(zip(problems, results, strict=True)):
-            values, offset, edge = self._model(problem, result)
-            decision = self._training_decision(problem, result, offset)
-            slack = np.maximum(0.0, edge - problem.sign * decision)
-            results[k] = replace(result, margin=float(np.min(problem.sign * decision)))
-            norm = self._norm(problem, result)
-            coefficients.append((problem.index, values))
-            offsets.append(offset)
-            norms.append(norm)
-            margins.append(edge / norm if norm > 0 else np.inf)
-            slacks.append((problem.index, slack))
-            errors = slack > self.tol * max(edge, np.finfo(float).tiny)
-            shares.append(inner(weight[problem.index], errors) / float(weight[problem.index].sum()))
-        self.norm_, self.margin_ = one_or_all(norms), one_or_all(margins)
+        self.norm_ = one_or_all([f.norm for f in functions])
+        self.margin_ = one_or_all([f.margin for f in functions])
+        slacks = [(f.index, f.slack) for f in functions]
         self.slack_ = dense_row(*slacks[0], len(codes)) if len(slacks) == 1 else sparse_rows(slacks, len(codes))
-        self.margin_errors_ = one_or_all(shares)
-        self._keep_model(X, coefficients, offsets, results)
+        self.margin_errors_ = one_or_all(
+            [inner(weight[f.index], f.errors) / float(weight[f.index].sum()) for f in functions]
+        )
+        self._keep_model(X, [(f.index, f.coefficients) for f in functions], [f.offset for f in functions], results)
         self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_))
 
-    def _encode(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """Class numbers, -1 for samples of no weight; finds the classes."""
-        if y.dtype.kind not in "biuSU":  # numbers that may not be classes, or objects
-            check_classification_targets(y)
-        used = weight > 0
-        self.classes_, seen = np.unique(y[used], return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs at least 2 classes among the samples of positive weight, got "
-                f"{len(self.classes_)} class: {self.classes_[0]!r}."
-            )
-        codes = np.full(len(y), -1)
-        codes[used] = seen
-        return codes
+    def _learn(
+        self, plan: Plan, gram: Gram, codes: np.ndarray, weight: np.ndarray
+    ) -> tuple[list[Function], list[SolverResult]]:
+        """The decision functions of a scheme, in the order of its code, and the certificates of what was solved."""
+        own = plan.scheme if isinstance(plan.scheme, OwnMachines) else None
+        build, read = (own.problem, own.model) if own else (self._problem, self._model)
+        functions: list[Function] = []
+        results: list[SolverResult] = []
+        for first in range(0, plan.n_machines, AT_ONCE):
+            machines = range(first, min(first + AT_ONCE, plan.n_machines))
+            problems = [build(gram, task, weight[task.index]) for task in plan.tasks(codes, weight, machines)]
+            for problem, result in zip(problems, self._fit_problems(problems, first), strict=True):
+                model = read(problem, result)
+                function, decision = self._function(problem, result, model, wanted=0.0 if own else model.edge)
+                functions.append(function)
+                results.append(replace(result, margin=float(np.min(problem.sign * decision))))
+        return functions, results
 
-    def _class_weights(self, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """The weight of each sample's class."""
-        n_classes = len(self.classes_)
-        per_class = np.ones(n_classes)
-        if isinstance(self.class_weight, str):  # "balanced"
-            totals = np.bincount(codes[codes >= 0], weights=weight[codes >= 0], minlength=n_classes)
-            per_class = totals.sum() / (n_classes * totals)
-        elif self.class_weight is not None:
-            known = {c: k for k, c in enumerate(self.classes_.tolist())}
-            for label, value in self.class_weight.items():
-                if label not in known:
-                    raise ValueError(f"class_weight names the class {label!r}, which y does not have.")
-                if problem := Number(0, above=True).problem(value):
-                    raise ValueError(f"class_weight of class {label!r} {problem}")
-                per_class[known[label]] = value
-        return per_class[codes]
-
-    def _training_decision(self, problem: DualProblem, result: SolverResult, offset: float) -> np.ndarray:
-        """Decision values of the problem's own samples, from its gradient: f = s (G - p - ridge a) + b, scaled."""
+    def _function(
+        self, problem: DualProblem, result: SolverResult, model: Model, wanted: float
+    ) -> tuple[Function, np.ndarray]:
+        """The decision function and its values on its samples, which are to be `wanted` at least, times their sign."""
+        # From the gradient: f = s (G - p - ridge a) + b, scaled.
         f = problem.sign * (result.gradient - problem.linear - problem.ridge * result.a)
-        return f * self._scale(problem, result) + offset
-
-    def _scale(self, problem: DualProblem, result: SolverResult) -> float:
-        """By how much the coefficients differ from the solution of the problem."""
-        return 1.0
-
-    def _norm(self, problem: DualProblem, result: SolverResult) -> float:
-        """|w| in feature space."""
-        return self._scale(problem, result) * float(np.sqrt(problem.squared_norm(result.a, result.gradient)))
+        decision = f * model.scale + model.offset
+        slack = np.maximum(0.0, wanted - problem.sign * decision)
+        norm = model.scale * float(np.sqrt(problem.squared_norm(result.a, result.gradient)))
+        function = Function(
+            index=problem.index,
+            coefficients=problem.sign * result.a * model.scale,
+            offset=model.offset,
+            norm=norm,
+            margin=model.edge / norm if norm > 0 else np.inf,
+            slack=slack,
+            errors=slack > self.tol * max(model.edge, np.finfo(float).tiny),
+        )
+        return function, decision
 
     def decision_function(self, X):
         """Decision values.
@@ -141,11 +144,30 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine, ABC):
         Returns
         -------
         ndarray of shape (n,) or (n, n_classes)
-            Two classes: positive values speak for ``classes_[1]``. More: votes of the pairs, ties broken by
-            their decision values; `predict` takes the largest.
+            Two classes: positive values speak for ``classes_[1]``. More: the scores that the scheme gives the classes;
+            `predict` takes the largest, the first of equal ones.
         """
-        decision = self._raw_decision(X)
-        return decision[:, 0] if len(self.classes_) == 2 else self._plan.scores(decision)
+        check_is_fitted(self)
+        if self._plan.n_machines == 1:
+            return self._raw_decision(X)[:, 0]
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def _scores(self, X: Any) -> np.ndarray:
+        """One score per class, shape (n, n_classes)."""
+        with limit_threads(self.n_threads):
+            X, Y = self._compared(self._check_new(X))
+            if self._plan.scheme.walks:
+                return self._walk(X, Y).scores
+            scores = np.empty((n_samples(X), len(self.classes_)))
+            for rows in row_blocks(len(scores), self._plan.n_machines):
+                scores[rows] = self._plan.scores(self._decision_of(take(X, rows), Y))
+            return scores
+
+    def _walk(self, X: Any, Y: Any) -> Walk:
+        """The way of samples through the graph of pairs, asking the machines on it only."""
+        kernel = None if Y is None else self.kernel_
+        return walk(kernel, X, Y, self.dual_coef_, self.intercept_, len(self.classes_))
 
     def predict(self, X):
         """Classes.
@@ -159,8 +181,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine, ABC):
         ndarray of shape (n,)
         """
         check_is_fitted(self)
-        two = len(self.classes_) == 2
-        codes = (self._signs(X) > 0).astype(int) if two else self.decision_function(X).argmax(axis=1)
+        codes = (self._signs(X) > 0).astype(int) if self._plan.n_machines == 1 else self._scores(X).argmax(axis=1)
         return self.classes_[codes]
 
     def distance(self, X):
@@ -173,23 +194,12 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine, ABC):
         Returns
         -------
         ndarray of shape (n,) or (n, n_problems)
-            One column per pair of classes if there are more than two.
+            One column per machine if there are several, a pair of classes each unless `multi_class` says otherwise.
         """
         check_is_fitted(self)
         with np.errstate(divide="ignore", invalid="ignore"):
             distance = self._raw_decision(X) / self.norm_
-        return distance[:, 0] if len(self.classes_) == 2 else distance
-
-
-class ClassWeight:
-    """None, "balanced" or a mapping from classes to numbers; the numbers are checked when the classes are known."""
-
-    @staticmethod
-    def problem(value: Any) -> str | None:
-        """What is wrong with the value, None when nothing is."""
-        if value is None or (isinstance(value, str) and value == "balanced") or isinstance(value, dict):
-            return None
-        return f"must be None, 'balanced' or a dict from classes to weights, got {value!r}."
+        return distance[:, 0] if self._plan.n_machines == 1 else distance
 
 
 class SVC(SupportVectorClassifier):
@@ -214,6 +224,8 @@ class SVC(SupportVectorClassifier):
         Price grows with the error or with its square.
     class_weight : dict, "balanced" or None, default=None
         Factors of C per class (asymmetric margins); "balanced" makes all classes count the same.
+    multi_class : {"ovo", "ovr", "dag", "ecoc", "one_class"} or Scheme, default="ovo"
+        How several classes are told apart, see `mercer.multiclass`.
     fit_intercept : bool, default=True
         False leaves out b; ``Linear() + 1`` then gives the regularised bias of [4]_.
     tol : float > 0, default=1e-3
@@ -248,7 +260,7 @@ class SVC(SupportVectorClassifier):
     n_support_ : int ndarray of shape (n_classes,)
         How many there are of each class.
     dual_coef_ : ndarray of shape (1, n_support) or CSR of shape (n_problems, n_support)
-        Multipliers times signs; a row for every pair of classes.
+        Multipliers times signs; a row for every machine of `multi_class`.
     intercept_ : ndarray of shape (n_problems,)
         The offsets b.
     coef_ : ndarray of shape (n_problems, n_features)
@@ -278,7 +290,7 @@ class SVC(SupportVectorClassifier):
     Notes
     -----
     Training takes between O(n d n_support) and O(n^2 d) for the usual parameters, more for large C, and memory
-    O(n d) plus the budget; prediction O(d n_support) per sample. Several classes: one machine per pair, which vote.
+    O(n d) plus the budget; prediction O(d n_support) per sample. Several classes: see `mercer.multiclass`.
 
     References
     ----------
@@ -312,6 +324,7 @@ class SVC(SupportVectorClassifier):
         C=1.0,
         loss="hinge",
         class_weight=None,
+        multi_class="ovo",
         fit_intercept=True,
         tol=1e-3,
         gap_tol=None,
@@ -327,6 +340,7 @@ class SVC(SupportVectorClassifier):
         self.C = C
         self.loss = loss
         self.class_weight = class_weight
+        self.multi_class = multi_class
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.gap_tol = gap_tol
@@ -345,7 +359,7 @@ class SVC(SupportVectorClassifier):
         )
 
     def _model(self, problem, result):
-        return problem.sign * result.a, result.offsets.plus, 1.0
+        return Model(scale=1.0, offset=result.offsets.plus, edge=1.0)
 
 
 class NuSVC(SupportVectorClassifier):
@@ -366,6 +380,8 @@ class NuSVC(SupportVectorClassifier):
         Larger allows more errors and takes more support vectors. At most twice the share of the smaller class.
     class_weight : dict, "balanced" or None, default=None
         Factors of the weights per class.
+    multi_class : {"ovo", "ovr", "dag", "ecoc", "one_class"} or Scheme, default="ovo"
+        How several classes are told apart, see `mercer.multiclass`.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions; smaller is more exact and slower.
     gap_tol : float > 0 or None, default=None
@@ -452,6 +468,7 @@ class NuSVC(SupportVectorClassifier):
         *,
         nu=0.5,
         class_weight=None,
+        multi_class="ovo",
         tol=1e-3,
         gap_tol=None,
         max_iter=None,
@@ -465,6 +482,7 @@ class NuSVC(SupportVectorClassifier):
         self.kernel = kernel
         self.nu = nu
         self.class_weight = class_weight
+        self.multi_class = multi_class
         self.tol = tol
         self.gap_tol = gap_tol
         self.max_iter = max_iter
@@ -478,20 +496,25 @@ class NuSVC(SupportVectorClassifier):
     def _problem(self, gram, task, weight):
         return nu_margin(gram, task.sign, self.nu, task.cost * weight, index=task.index)
 
+    def _check_all(self):
+        super()._check_all()
+        if not self._scheme.unit_targets:
+            raise ValueError(
+                f"multi_class must have machines with targets +1 and -1 for NuSVC, which finds their size rho itself, got "
+                f"{self.multi_class!r}; use targets='signs', or SVC."
+            )
+
     def _rho(self, result: SolverResult) -> float:
         """Free variables see b - rho on the positive side and b + rho on the negative one. [CY eq 1.50]"""
         return 0.5 * (result.offsets.minus - result.offsets.plus)
 
-    def _scale(self, problem, result):
+    def _model(self, problem, result):
         rho = self._rho(result)
         # No rho, no band to scale: the classes lie on each other.
         smallest = 1e-10 * (1.0 + abs(result.offsets.plus) + abs(result.offsets.minus))
-        return 1.0 / rho if rho > smallest else 1.0
-
-    def _model(self, problem, result):
-        scale, rho = self._scale(problem, result), self._rho(result)
+        scale = 1.0 / rho if rho > smallest else 1.0
         b = 0.5 * (result.offsets.plus + result.offsets.minus)
-        return problem.sign * result.a * scale, b * scale, rho * scale
+        return Model(scale, b * scale, rho * scale)
 
     @property
     def rho_(self):

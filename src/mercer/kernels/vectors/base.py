@@ -8,7 +8,7 @@ from scipy.sparse import issparse
 
 from mercer import _native
 from mercer.kernels.base import Kernel, NativeSpec
-from mercer.kernels.samples import as_pair, native_samples, row_blocks
+from mercer.kernels.samples import as_pair, native_rows, native_samples, row_blocks
 from mercer.threads import effective_n_threads
 
 
@@ -48,6 +48,13 @@ class VectorKernel(Kernel):
 
     def _dot(self, X, Y, V):
         return product(self.native(), X, Y, V)
+
+    def _dot_rows(self, X, Y, rows):
+        spec = self.native()
+        if spec is None:
+            return super()._dot_rows(X, Y, rows)
+        x, y = native_samples(X), native_samples(Y)
+        return _native.kernel_dot_rows(*spec.arguments(), x, y, native_rows(rows), effective_n_threads(), "").T
 
     def _decide(self, X, Y, v, offset):
         arguments = self.native().arguments()

@@ -1,0 +1,122 @@
+#include "../mercer/machines.hpp"
+
+#include "arrays.hpp"
+#include "signals.hpp"
+
+namespace mercer::bind {
+
+namespace {
+
+using Parameters = std::vector<double>;
+using MaybeVector = std::optional<Vector<double>>;
+
+// Sparse rows with what keeps them alive: the tuple (data, indices, indptr).
+struct MachinesIn {
+  Machines view;
+  Vector<double> values;
+  Vector<std::int32_t> columns;
+  Vector<std::int64_t> starts;
+};
+
+MachinesIn machines_in(const nb::tuple& source, std::size_t n_support) {
+  MachinesIn in;
+  if (nb::len(source) != 3 || !nb::try_cast(source[0], in.values, false) ||
+      !nb::try_cast(source[1], in.columns, false) || !nb::try_cast(source[2], in.starts, false)) {
+    throw nb::type_error("rows must be a tuple of float64 data, int32 indices and int64 indptr");
+  }
+  const std::size_t entries = in.values.shape(0);
+  if (in.starts.shape(0) == 0) throw nb::value_error("indptr must have at least one entry");
+  in.view = {in.values.data(), in.columns.data(), in.starts.data(), in.starts.shape(0) - 1};
+  bool fits = in.columns.shape(0) == entries && in.starts.data()[0] == 0 && in.view.begin(in.view.count) == entries;
+  for (std::size_t k = 0; fits && k < in.view.count; ++k) fits = in.view.starts[k] <= in.view.starts[k + 1];
+  for (std::size_t k = 0; fits && k < in.view.count; ++k) {
+    std::int64_t before = -1;
+    for (std::size_t e = in.view.begin(k); fits && e < in.view.begin(k + 1); before = in.view.columns[e++]) {
+      fits = in.view.columns[e] > before && static_cast<std::size_t>(in.view.columns[e]) < n_support;
+    }
+  }
+  if (!fits) throw nb::value_error("data, indices (ascending) and indptr do not fit together");
+  return in;
+}
+
+void check_pairs(const Machines& machines, const Vector<double>& offsets, std::size_t n_classes) {
+  if (n_classes < 2 || machines.count != n_classes * (n_classes - 1) / 2) {
+    throw nb::value_error("there must be a row for every pair of classes");
+  }
+  if (offsets.shape(0) != machines.count) throw nb::value_error("there must be an offset for every pair of classes");
+}
+
+nb::object dot_rows(const std::string& measure, const std::string& transform, const Parameters& parameters,
+                    MaybeVector centre, MaybeVector weights, nb::handle x, nb::handle y, const nb::tuple& rows,
+                    std::size_t n_threads, const std::string& level) {
+  const SamplesIn xs = samples_in(x), ys = samples_in(y);
+  check_same_kind(xs.view, ys.view);
+  const MachinesIn machines = machines_in(rows, ys.view.rows);
+  const SpecIn spec = spec_in(measure, transform, parameters, std::move(centre), std::move(weights), xs.view);
+  const Level& loops = find_level(level);
+  auto out = std::make_unique_for_overwrite<double[]>(machines.view.count * xs.view.rows);
+  {
+    nb::gil_scoped_release unlocked;
+    Team team(n_threads, SignalPoll());
+    kernel_dot_rows(spec.view, loops, xs.view, ys.view, machines.view, team, out.get());
+  }
+  return nb::cast(own(std::move(out), {machines.view.count, xs.view.rows}));
+}
+
+nb::tuple walk_by_kernel(const std::string& measure, const std::string& transform, const Parameters& parameters,
+                         MaybeVector centre, MaybeVector weights, nb::handle x, nb::handle y, const nb::tuple& rows,
+                         Vector<double> offsets, std::size_t n_classes, bool machine_by_machine, std::size_t n_threads,
+                         const std::string& level) {
+  const SamplesIn xs = samples_in(x), ys = samples_in(y);
+  check_same_kind(xs.view, ys.view);
+  const MachinesIn machines = machines_in(rows, ys.view.rows);
+  check_pairs(machines.view, offsets, n_classes);
+  const SpecIn spec = spec_in(measure, transform, parameters, std::move(centre), std::move(weights), xs.view);
+  const Level& loops = find_level(level);
+  auto scores = std::make_unique_for_overwrite<double[]>(xs.view.rows * n_classes);
+  std::size_t asked = 0;
+  {
+    nb::gil_scoped_release unlocked;
+    Team team(n_threads, SignalPoll());
+    const auto lead = machine_by_machine ? walk_over_machines : walk_over_rows;
+    asked = lead(spec.view, loops, xs.view, ys.view, machines.view, offsets.data(), n_classes, team, scores.get());
+  }
+  return nb::make_tuple(own(std::move(scores), {xs.view.rows, n_classes}), asked);
+}
+
+nb::tuple walk_by_matrix(Matrix<double> matrix, const nb::tuple& rows, Vector<double> offsets, std::size_t n_classes,
+                         std::size_t n_threads, const std::string& level) {
+  const std::size_t n = matrix.shape(0), n_support = matrix.shape(1);
+  const MachinesIn machines = machines_in(rows, n_support);
+  check_pairs(machines.view, offsets, n_classes);
+  const Level& loops = find_level(level);
+  auto scores = std::make_unique_for_overwrite<double[]>(n * n_classes);
+  std::size_t asked = 0;
+  {
+    nb::gil_scoped_release unlocked;
+    Team team(n_threads, SignalPoll());
+    asked = mercer::walk_over_matrix(matrix.data(), n, n_support, loops, machines.view, offsets.data(), n_classes, team,
+                                     scores.get());
+  }
+  return nb::make_tuple(own(std::move(scores), {n, n_classes}), asked);
+}
+
+}  // namespace
+
+void bind_machines(nb::module_& m) {
+  using namespace nb::literals;
+  m.def("kernel_dot_rows", &dot_rows, "measure"_a, "transform"_a, "parameters"_a, "centre"_a.none(), "weights"_a.none(),
+        "X"_a, "Y"_a, "rows"_a, "n_threads"_a, "level"_a = "",
+        "rows @ K(Y, X), shape (k, n), in float64, for sparse rows (data, indices, indptr) over the samples Y.");
+  m.def(
+      "kernel_walk", &walk_by_kernel, "measure"_a, "transform"_a, "parameters"_a, "centre"_a.none(), "weights"_a.none(),
+      "X"_a, "Y"_a, "rows"_a, "offsets"_a.noconvert(), "n_classes"_a, "machine_by_machine"_a, "n_threads"_a,
+      "level"_a = "",
+      "Lead samples through the graph of pairs of classes, computing the kernel values of the machines on the way, or\n"
+      "those of all support vectors once for every sample.\n\n"
+      "Returns when each class went out, shape (n, n_classes), and the number of decision values computed.");
+  m.def("walk", &walk_by_matrix, "K"_a.noconvert(), "rows"_a, "offsets"_a.noconvert(), "n_classes"_a, "n_threads"_a,
+        "level"_a = "", "The same from kernel values, shape (n, n_support).");
+}
+
+}  // namespace mercer::bind

@@ -1,0 +1,288 @@
+"""Dual coordinate descent for machines whose kernel is linear."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from mercer import _native
+from mercer.gram import LinearGram
+from mercer.kernels.samples import native_samples
+from mercer.parameters import Number, check_parameters
+from mercer.problems import DualProblem
+from mercer.solvers.base import Callback, History, Progress, SolverResult, certify
+from mercer.solvers.newton import POLISHED, SMALL
+from mercer.solvers.smo import SMO, is_flat
+from mercer.threads import effective_n_threads, limit_threads
+
+__all__ = ["CoordinateDescent"]
+
+EPOCHS = 10_000
+# Descent alone down to this violation; then the variables at play, if so many at most, are settled together.
+COARSE, FEW_AT_PLAY = 0.03, 4000
+# Epochs between two looks at the clock and the callback.
+EPOCHS_PER_ROUND = 100
+# How much finer the descent is asked to be when settling together did not help, or is too dear.
+FINER = 0.2
+# The finest descent, in units of tol, and how often a round may bring nothing.
+SMALLEST, PATIENCE = 1e-2, 5
+# Steps of the solver that settles variables together, at least and for each of them.
+SETTLING_STEPS, SETTLING_STEPS_EACH = 10_000, 50
+
+
+class CoordinateDescent(BaseEstimator):
+    """Dual coordinate descent: one multiplier at a time, w = X' (s a) beside them. [1]_
+
+    A step costs as much as one sample has entries. The equality of a free offset enters as an augmented Lagrangian.
+    Descent finds soon which multipliers stay at their bounds, and takes long for the others: when few are left at play,
+    the problem restricted to them goes to `SMO`, and so on until all conditions hold.
+
+    Parameters
+    ----------
+    tol : float > 0, default=1e-3
+        Largest violation of the optimality conditions, in the unit of the problem (`DualProblem.unit`).
+    gap_tol : float > 0 or None, default=None
+        Largest relative duality gap; None leaves it to `tol`.
+    max_iter : int >= 1 or None, default=None
+        Most epochs, passes over the samples at play; None means 10 000.
+    max_seconds : float > 0 or None, default=None
+        Most wall-clock time.
+    n_threads : int or None, default=None
+        See `mercer.threads.effective_n_threads`; the result does not depend on it.
+
+    See Also
+    --------
+    ProximalNewton : For few features.
+    SMO : For every kernel.
+
+    Notes
+    -----
+    O(entries) per epoch, memory O(n + d).
+
+    References
+    ----------
+    .. [1] C.-J. Hsieh, K.-W. Chang, C.-J. Lin, S. S. Keerthi, S. Sundararajan, A dual coordinate descent method for
+       large-scale linear SVM, 2008.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.gram import LinearGram
+    >>> from mercer.problems import soft_margin
+    >>> from mercer.solvers import CoordinateDescent
+    >>> gram = LinearGram([[0.0], [1.0], [3.0], [4.0]])
+    >>> problem = soft_margin(gram, np.array([-1.0, -1.0, 1.0, 1.0]), np.full(4, 10.0))
+    >>> result = CoordinateDescent().solve(problem)
+    >>> result.status, gram.sums(problem.sign * result.a).round(3)
+    ('solved', array([1.]))
+    """
+
+    _parameters: ClassVar[dict[str, Any]] = {
+        "tol": Number(0, above=True),
+        "gap_tol": Number(0, above=True, none=True),
+        "max_iter": Number(1, integer=True, none=True),
+        "max_seconds": Number(0, above=True, none=True),
+    }
+
+    def __init__(self, *, tol=1e-3, gap_tol=None, max_iter=None, max_seconds=None, n_threads=None):
+        self.tol = tol
+        self.gap_tol = gap_tol
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.n_threads = n_threads
+
+    def check(self, problem: DualProblem) -> None:
+        """Refuse problems over other kernels, with an equality per sign, and hard margins."""
+        check_parameters(self)
+        effective_n_threads(self.n_threads)
+        if not isinstance(problem.gram, LinearGram):
+            raise ValueError(
+                f"CoordinateDescent needs a LinearGram, got a {type(problem.gram).__name__}; SMO solves problems over "
+                "any kernel."
+            )
+        if problem.equality == "per_sign":
+            raise ValueError(
+                "CoordinateDescent solves problems with one equality at most; SMO those with one per sign."
+            )
+        if not (np.isfinite(problem.upper) | (problem.ridge > 0)).all():
+            raise ValueError("CoordinateDescent needs bounds or a ridge; SMO solves hard margins.")
+
+    def solve_many(
+        self,
+        problems: Sequence[DualProblem],
+        starts: Sequence[np.ndarray | None] | None = None,
+        callback: Callback | None = None,
+    ) -> list[SolverResult]:
+        """One after the other."""
+        starts = [None] * len(problems) if starts is None else starts
+        return [self.solve(p, start, callback) for p, start in zip(problems, starts, strict=True)]
+
+    def solve(
+        self, problem: DualProblem, start: np.ndarray | None = None, callback: Callback | None = None
+    ) -> SolverResult:
+        """The solution, with its certificate.
+
+        Parameters
+        ----------
+        problem : DualProblem
+            Over a `LinearGram`.
+        start : array of shape (n,), default=None
+            Multipliers to start from.
+        callback : callable, default=None
+            Told the `Progress` some times; a true value stops the run.
+
+        Returns
+        -------
+        SolverResult
+        """
+        self.check(problem)
+        with limit_threads(self.n_threads):
+            result = _Run(self, problem, start, callback).result()
+        flat = result.status == "solved" and is_flat(problem, result)
+        return replace(result, status="degenerate") if flat else result
+
+
+class _Run:
+    """One run: multipliers a and the offset they are balanced by."""
+
+    def __init__(
+        self, solver: CoordinateDescent, problem: DualProblem, start: np.ndarray | None, callback: Callback | None
+    ):
+        self.solver, self.problem, self.callback = solver, problem, callback
+        self.gram: LinearGram = problem.gram  # type: ignore[assignment]
+        assert not isinstance(problem.total, tuple)
+        self.total = problem.total
+        self.tol = min(solver.tol, POLISHED) if len(problem.index) <= SMALL else solver.tol
+        self.began = time.perf_counter()
+        self.epochs = self.evaluations = 0
+        self.samples: list[tuple[float, float, float, float]] = []
+        self.a = problem.feasible(start)
+        self.offset = 0.0 if start is None else problem.offsets(self.a, self._gradient(self.a)).plus
+
+    def _left(self) -> float:
+        """Seconds that are left."""
+        if self.solver.max_seconds is None:
+            return np.inf
+        return max(0.0, self.solver.max_seconds - (time.perf_counter() - self.began))
+
+    def result(self) -> SolverResult:
+        solver, problem = self.solver, self.problem
+        most = EPOCHS if solver.max_iter is None else int(solver.max_iter)
+        best, in_vain = np.inf, 0
+        wanted = max(COARSE, solver.tol) * problem.unit(self.a, problem.offsets(self.a, problem.linear))
+        while True:
+            settled = self._descend(wanted, min(EPOCHS_PER_ROUND, most - self.epochs))
+            result = self._certified("solved")
+            if self._is_good(result, self.tol):
+                return result
+            if self.callback is not None and self.callback(self._progress(result)):
+                return replace(result, status="stopped")
+            if self.epochs >= most:
+                return replace(result, status="max_iter")
+            if self._left() == 0.0:
+                return replace(result, status="max_seconds")
+            at_play = self._at_play(result)
+            if len(at_play) <= FEW_AT_PLAY:
+                self._settle(at_play, result)
+                result = self._certified("solved")
+                if self._is_good(result, self.tol):
+                    return result
+            elif not settled:
+                continue
+            best, in_vain = (result.violation, 0) if result.violation < 0.5 * best else (best, in_vain + 1)
+            if in_vain == PATIENCE or wanted <= SMALLEST * self.tol * problem.unit(result.a, result.offsets):
+                return result if self._is_good(result, solver.tol) else replace(result, status="stalled")
+            wanted *= FINER
+
+    def _progress(self, result: SolverResult) -> Progress:
+        return Progress(self.epochs, result.objective, result.violation, time.perf_counter() - self.began)
+
+    def _descend(self, tol: float, epochs: int) -> bool:
+        """Some epochs; whether the violation is below tol."""
+        problem = self.problem
+        self.a, self.offset, _, done, settled = _native.dual_descent(
+            native_samples(self.gram.X),
+            problem.index,
+            problem.sign,
+            problem.linear,
+            problem.upper,
+            problem.ridge,
+            self.a,
+            self.total,
+            self.offset,
+            max(float(self.gram.diag().mean()), np.finfo(float).tiny),
+            self.gram.constant,
+            tol,
+            epochs,
+            self._left(),
+        )
+        self.epochs += done
+        self.a = problem.balanced(self.a)
+        return settled
+
+    def _at_play(self, result: SolverResult) -> np.ndarray:
+        """The variables between their bounds, those that would leave one, and those that might when others move."""
+        problem = self.problem
+        slope = result.gradient + problem.sign * result.offsets.plus
+        free = (result.a > 0) & (result.a < problem.upper)
+        outward = np.where(result.a > 0, -slope, slope)  # presses a variable against its bound
+        return np.flatnonzero(free | (outward < 2.0 * result.violation))
+
+    def _settle(self, at_play: np.ndarray, result: SolverResult) -> None:
+        """Solve for the variables at play, the others as they are: their weights enter the linear term."""
+        problem, gram, k = self.problem, self.gram, at_play
+        sign, a = problem.sign[k], result.a
+        others = a.copy()
+        others[k] = 0.0
+        w = gram.sums(np.bincount(problem.index, weights=problem.sign * others, minlength=gram.n))
+        total = None
+        if self.total is not None:
+            total = self.total - float((problem.sign * others).sum())
+        part = DualProblem(
+            gram=gram,
+            index=problem.index[k],
+            sign=sign,
+            linear=sign * gram.products(w, problem.index[k]) + problem.linear[k],
+            upper=problem.upper[k],
+            ridge=problem.ridge[k],
+            total=total,
+        )
+        steps = SETTLING_STEPS + SETTLING_STEPS_EACH * len(k)
+        limit = None if self.solver.max_seconds is None else max(1e-3, self._left())
+        solver = SMO(tol=0.25 * self.tol, max_iter=steps, max_seconds=limit)
+        found = solver.solve(part, a[k])
+        self.a = others
+        self.a[k] = found.a
+        self.offset = found.offsets.plus
+        self.evaluations += found.kernel_evaluations
+
+    # --- the certificate ----------------------------------------------------------------------------------
+
+    def _gradient(self, a: np.ndarray) -> np.ndarray:
+        problem = self.problem
+        w = self.gram.sums(np.bincount(problem.index, weights=problem.sign * a, minlength=self.gram.n))
+        return problem.sign * self.gram.products(w)[problem.index] + problem.ridge * a + problem.linear
+
+    def _certified(self, status: str) -> SolverResult:
+        gradient = self._gradient(self.a)
+        self.samples.append((self.epochs, 0.0, 0.0, 0.0))
+        iteration, objective, gap, violation = np.array(self.samples).T.copy()
+        result = certify(
+            self.problem,
+            self.a,
+            gradient,
+            status=status,
+            n_iter=self.epochs,
+            seconds=time.perf_counter() - self.began,
+            kernel_evaluations=self.evaluations,
+            history=History(iteration.astype(np.int64), objective, gap, violation),
+        )
+        self.samples[-1] = (self.epochs, result.dual_objective, result.gap, result.violation)
+        return result
+
+    def _is_good(self, result: SolverResult, tol: float) -> bool:
+        small = result.violation <= tol * self.problem.unit(result.a, result.offsets)
+        return small and (self.solver.gap_tol is None or result.relative_gap <= self.solver.gap_tol)

@@ -1,0 +1,456 @@
+"""The proximal Newton method for machines whose kernel is linear."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from mercer import _native
+from mercer.gram import LinearGram
+from mercer.parameters import Number, check_parameters
+from mercer.problems import DualProblem
+from mercer.problems.dual import BALANCED
+from mercer.solvers.base import Callback, History, Progress, SolverResult, certify
+from mercer.solvers.smo import is_flat
+from mercer.sums import inner
+from mercer.threads import effective_n_threads, limit_threads
+
+__all__ = ["ProximalNewton"]
+
+STEPS = 1000
+# Up to so many weights the Newton equations are solved by a Cholesky factor, above by conjugate gradients.
+DIRECT_WEIGHTS = 1024
+CONJUGATE_STEPS = 200
+# The band of undecided samples shrinks by the first factor, by the second when it holds few samples for every weight.
+SHRINK, SHRINK_FEW, FEW_PER_WEIGHT = 0.2, 0.5, 4.0
+# A stage ends when what Newton's method has left over is this part of what the smoothing costs, or after so many steps.
+# Where nothing is smoothed, it is the last part of the dual objective.
+LEFT_OVER, STEPS_PER_STAGE = 0.1, 50
+SMOOTH_GAP, SMALLEST_WIDTH = 1e-6, 1e-12
+# A decrease below this part of the objective is rounding.
+ROUNDING = 1e-16
+# How often a certificate may be no better than the last one before rounding is blamed.
+PATIENCE = 3
+# Problems of so many variables are solved to this violation, if rounding lets them.
+SMALL, POLISHED = 1000, 1e-12
+
+
+class ProximalNewton(BaseEstimator):
+    """Proximal Newton method: the primal of a linear machine, smoothed less and less. [1]_ [2]_
+
+    For the multipliers a and the decision values z = s (X w + b) of a `DualProblem` over a `LinearGram`,
+
+    .. math::
+
+        \\min_{w, b} \\tfrac12 \\|w\\|^2 + b\\, \\mathrm{total} + \\sum_i \\max_{0 \\le a \\le u_i}
+        \\left[-a (z_i + p_i) - \\tfrac12 r_i a^2 - \\tfrac{\\delta}{2 u_i} (a - c_i)^2\\right]
+
+    is piecewise quadratic with a continuous derivative; Newton's method with an exact line search solves it in a few
+    steps, each of which needs the second moments of the undecided samples only (0 < a < u). Then the centre c moves to
+    a, the width delta of the band of undecided samples shrinks, and so on: the proximal point method on the dual.
+    Squared losses (u infinite, r > 0) need no smoothing.
+
+    Parameters
+    ----------
+    tol : float > 0, default=1e-3
+        Largest violation of the optimality conditions, in the unit of the problem (`DualProblem.unit`).
+    gap_tol : float > 0 or None, default=None
+        Largest relative duality gap; None leaves it to `tol`.
+    max_iter : int >= 1, default=1000
+        Most Newton steps.
+    max_seconds : float > 0 or None, default=None
+        Most wall-clock time.
+    n_threads : int or None, default=None
+        See `mercer.threads.effective_n_threads`; the result does not depend on it.
+
+    See Also
+    --------
+    SMO : For every kernel.
+
+    Notes
+    -----
+    A step costs two passes over the samples, O(n d), and O(d^2) for every sample that enters or leaves the band; O(d^3)
+    for the equations up to 1024 weights, conjugate gradients above. Memory O(n + d^2). The scale of the columns does
+    not matter to the Newton step. Some 20 steps are usual.
+
+    References
+    ----------
+    .. [1] O. L. Mangasarian, A finite Newton method for classification, 2002.
+    .. [2] Y. Yan, Q. Li, An efficient augmented Lagrangian method for support vector machine, 2020.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.gram import LinearGram
+    >>> from mercer.problems import soft_margin
+    >>> from mercer.solvers import ProximalNewton
+    >>> gram = LinearGram([[0.0], [1.0], [3.0], [4.0]])
+    >>> problem = soft_margin(gram, np.array([-1.0, -1.0, 1.0, 1.0]), np.full(4, 10.0))
+    >>> result = ProximalNewton().solve(problem)
+    >>> result.status, gram.sums(problem.sign * result.a).round(3)
+    ('solved', array([1.]))
+    """
+
+    _parameters: ClassVar[dict[str, Any]] = {
+        "tol": Number(0, above=True),
+        "gap_tol": Number(0, above=True, none=True),
+        "max_iter": Number(1, integer=True, none=True),
+        "max_seconds": Number(0, above=True, none=True),
+    }
+
+    def __init__(self, *, tol=1e-3, gap_tol=None, max_iter=None, max_seconds=None, n_threads=None):
+        self.tol = tol
+        self.gap_tol = gap_tol
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.n_threads = n_threads
+
+    def check(self, problem: DualProblem) -> None:
+        """Refuse problems over other kernels, with an equality per sign, and hard margins."""
+        check_parameters(self)
+        effective_n_threads(self.n_threads)
+        if not isinstance(problem.gram, LinearGram):
+            raise ValueError(
+                f"ProximalNewton needs a LinearGram, got a {type(problem.gram).__name__}; SMO solves problems over any "
+                "kernel."
+            )
+        if problem.equality == "per_sign":
+            raise ValueError("ProximalNewton solves problems with one equality at most; SMO those with one per sign.")
+        if not (np.isfinite(problem.upper) | (problem.ridge > 0)).all():
+            raise ValueError("ProximalNewton needs bounds or a ridge; SMO solves hard margins.")
+
+    def solve_many(
+        self,
+        problems: Sequence[DualProblem],
+        starts: Sequence[np.ndarray | None] | None = None,
+        callback: Callback | None = None,
+    ) -> list[SolverResult]:
+        """One after the other, each on all threads."""
+        starts = [None] * len(problems) if starts is None else starts
+        return [self.solve(p, start, callback) for p, start in zip(problems, starts, strict=True)]
+
+    def solve(
+        self, problem: DualProblem, start: np.ndarray | None = None, callback: Callback | None = None
+    ) -> SolverResult:
+        """The solution, with its certificate.
+
+        Parameters
+        ----------
+        problem : DualProblem
+            Over a `LinearGram`.
+        start : array of shape (n,), default=None
+            Multipliers to start from.
+        callback : callable, default=None
+            Told the `Progress` after every Newton step; a true value stops the run.
+
+        Returns
+        -------
+        SolverResult
+        """
+        self.check(problem)
+        with limit_threads(self.n_threads):
+            result = _Run(self, problem, start, callback).result()
+        flat = result.status == "solved" and is_flat(problem, result)
+        return replace(result, status="degenerate") if flat else result
+
+
+class _Run:
+    """One run: the point (w, b), the decision values z, the multipliers a that answer them."""
+
+    def __init__(
+        self, solver: ProximalNewton, problem: DualProblem, start: np.ndarray | None, callback: Callback | None
+    ):
+        self.solver, self.problem, self.callback = solver, problem, callback
+        self.gram: LinearGram = problem.gram  # type: ignore[assignment]
+        assert not isinstance(problem.total, tuple)
+        self.total = problem.total
+        self.began = time.perf_counter()
+        self.n_iter = 0
+        self.samples: list[tuple[float, float, float, float]] = []
+        # The samples of the variables: all in order (rows None, place None), or some, several times perhaps.
+        n, index = self.gram.n, problem.index
+        self.place: np.ndarray | None = None
+        self.rows: np.ndarray | None = None
+        if not (len(index) == n and (index == np.arange(n)).all()):
+            rows, self.place = np.unique(index, return_inverse=True)
+            self.rows = None if len(rows) == n else rows
+        self.n_rows = n if self.rows is None else len(self.rows)
+        self.free_offset = problem.total is not None
+        self.bounded = np.isfinite(problem.upper)
+        self.smooth = not self.bounded.any()
+        # Small problems are solved to the last digits: nothing is gained by less.
+        self.tol = min(solver.tol, POLISHED) if len(problem.index) <= SMALL else solver.tol
+        self.rounded = False
+        self.left_over = LEFT_OVER
+        self._set_out(start)
+
+    # --- the two sides of X -------------------------------------------------------------------------------
+
+    def _spread(self, f: np.ndarray, offset: float) -> np.ndarray:
+        """Values of the rows as signed values of the variables."""
+        return self.problem.sign * ((f if self.place is None else f[self.place]) + offset)
+
+    def _collect(self, values: np.ndarray) -> np.ndarray:
+        """Sums over the variables of each row."""
+        if self.place is None:
+            return values
+        return np.bincount(self.place, weights=values, minlength=self.n_rows)
+
+    def _some(self, which: np.ndarray) -> np.ndarray:
+        """Numbers of the samples at these rows."""
+        return which if self.rows is None else self.rows[which]
+
+    def _weights(self, a: np.ndarray) -> np.ndarray:
+        """w = X' (s a)."""
+        return self.gram.sums(self._collect(self.problem.sign * a), self.rows)
+
+    # --- the first point ----------------------------------------------------------------------------------
+
+    def _set_out(self, start: np.ndarray | None) -> None:
+        problem = self.problem
+        self.b = 0.0
+        if start is None and not problem.linear.any():  # without a linear term w = 0 says nothing about the scale
+            start = problem.feasible()
+        if start is None:
+            self.w = np.zeros(self.gram.n_weights)
+            self.z = np.zeros(len(problem.index))
+            centre = np.where(self.bounded, 0.5 * problem.upper, 0.0)
+        else:
+            centre = problem.feasible(start)
+            self.w = self._weights(centre)
+            f = self.gram.products(self.w, self.rows)
+            gradient = self._spread(f, 0.0) + problem.ridge * centre + problem.linear
+            self.b = problem.offsets(centre, gradient).plus
+            self.z = self._spread(f, self.b)
+        # Everything is undecided at first.
+        self.first_width = self.width = 2.2 * float(np.abs(self.z + problem.linear).max()) or 1.0
+        self._centre_at(centre)
+        self.a = np.zeros(len(problem.index))
+        self.w_of_a = np.zeros(len(self.w))
+        self.weight = np.zeros(self.n_rows)  # of the rows in `moments`, `first`
+        self.moments = np.zeros((len(self.w), len(self.w))) if len(self.w) <= DIRECT_WEIGHTS else None
+        self.first = np.zeros(len(self.w))
+
+    def _centre_at(self, centre: np.ndarray) -> None:
+        """Set the smoothed problem: h = width / u where there is a bound."""
+        problem = self.problem
+        h = np.where(self.bounded, self.width / problem.upper, 0.0)
+        self.pull = h * centre - problem.linear
+        self.stiffness = problem.ridge + h
+
+    # --- the run ------------------------------------------------------------------------------------------
+
+    def result(self) -> SolverResult:
+        problem, solver, best, in_vain = self.problem, self.solver, None, 0
+        while True:
+            status = self._newton()
+            if status == "settled" and self._looks_good():
+                status = self._newton(balance=True)
+            if status != "settled":
+                return self._certified(problem.balanced(self.a), status)
+            if self._looks_good():
+                certified = self._certified(problem.balanced(self.a), "solved")
+                if self._is_good(certified, self.tol):
+                    return certified
+                # w was not close enough to X' (s a), or rounding is all that is left.
+                self.left_over *= 0.1
+                better = best is None or certified.violation < 0.5 * best.violation
+                best, in_vain = (certified, 0) if better else (best, in_vain + 1)
+            if in_vain == PATIENCE or self.rounded or self.width < SMALLEST_WIDTH * self.first_width:
+                best = best or self._certified(problem.balanced(self.a), "solved")
+                return best if self._is_good(best, solver.tol) else replace(best, status="stalled")
+            self._next_stage()
+
+    def _next_stage(self) -> None:
+        """Move the centre to a, and narrow the band: carefully when it holds few samples."""
+        undecided = int(np.count_nonzero((self.a > 0) & (self.a < self.problem.upper)))
+        many = undecided > FEW_PER_WEIGHT * (min(len(self.w), self.n_rows) + 1)
+        self.width *= SHRINK if many else SHRINK_FEW
+        self._centre_at(self.a)
+
+    def _newton(self, balance: bool = False) -> str:
+        """Newton's method on the smoothed problem, until what it leaves is a small part of the gap.
+
+        To `balance`, it goes on until the equality holds up to rounding, or a step no longer helps.
+        """
+        last = np.inf
+        problem, solver = self.problem, self.solver
+        total = self.total or 0.0
+        threads = effective_n_threads()
+        most = STEPS if solver.max_iter is None else int(solver.max_iter)
+        for step in range(STEPS_PER_STAGE):
+            self._respond()
+            gradient = self.w - self.w_of_a
+            imbalance = total - inner(problem.sign, self.a) if self.free_offset else 0.0
+            smoothing = self._smoothing_gap()
+            rest = 0.5 * inner(gradient, gradient) + abs(imbalance) * self.width
+            self.samples.append((self.n_iter, self._dual_objective(), smoothing + rest, np.nan))
+            if rest <= self.left_over * (SMOOTH_GAP * abs(self._dual_objective()) if self.smooth else smoothing):
+                balanced = abs(imbalance) <= BALANCED * float(self.a.sum()) or abs(imbalance) >= 0.5 * last
+                if balanced or not balance:
+                    break
+                last = abs(imbalance)
+            if self.n_iter >= most:
+                return "max_iter"
+            seconds = time.perf_counter() - self.began
+            if solver.max_seconds is not None and seconds > solver.max_seconds:
+                return "max_seconds"
+            told = Progress(self.n_iter, -self._dual_objective(), float(np.sqrt(2.0 * rest)), seconds)
+            if self.callback is not None and self.callback(told):
+                return "stopped"
+            dw, db = self._direction(-gradient, -imbalance)
+            if -inner(gradient, dw) - imbalance * db <= ROUNDING * abs(self._dual_objective()):
+                break  # what is left to win is rounding
+            dz = self._spread(self.gram.products(dw, self.rows), db)
+            slope = inner(self.w, dw) + db * total
+            t = _native.line_minimum(
+                self.z, dz, self.pull, self.stiffness, problem.upper, slope, inner(dw, dw), threads
+            )
+            if t == 0.0:  # the direction is rounding
+                self.rounded = step == 0
+                break
+            self.w, self.b, self.z = self.w + t * dw, self.b + t * db, self.z + t * dz
+            self.n_iter += 1
+        return "settled"
+
+    def _respond(self) -> None:
+        """The multipliers that answer z, and their w = X' (s a), which changes with the rows that changed."""
+        problem = self.problem
+        a = _native.respond(self.z, self.pull, self.stiffness, problem.upper, effective_n_threads())
+        change = self._collect(problem.sign * (a - self.a))
+        changed = np.flatnonzero(change)
+        if 2 * len(changed) > self.n_rows:
+            self.w_of_a = self._weights(a)
+        elif len(changed):
+            self.w_of_a = self.w_of_a + self.gram.sums(change[changed], self._some(changed))
+        self.a = a
+
+    def _smoothing_gap(self) -> float:
+        """What the smoothing costs: the sum of Fenchel's inequalities between a and z, without those of w."""
+        problem, slope = self.problem, self.z + self.problem.linear
+        # For a bound and no ridge: u max(0, -slope) + a slope.
+        t = np.where(slope < 0, problem.upper, 0.0)
+        if problem.ridge.any():
+            with np.errstate(divide="ignore", invalid="ignore"):
+                t = np.where((problem.ridge > 0) & (slope < 0), np.minimum(t, -slope / problem.ridge), t)
+        change = self.a - t
+        return float(((slope + problem.ridge * t) * change + 0.5 * problem.ridge * change**2).sum())
+
+    def _dual_objective(self) -> float:
+        a = self.a
+        return -0.5 * inner(self.w_of_a, self.w_of_a) - inner(self.problem.linear + 0.5 * self.problem.ridge * a, a)
+
+    # --- the Newton equations -----------------------------------------------------------------------------
+
+    def _direction(self, right: np.ndarray, right_offset: float) -> tuple[np.ndarray, float]:
+        """Solve (I + X' D X) dw + X' d db = right, d' X dw + sum(d) db = right_offset; D is of the undecided."""
+        problem = self.problem
+        undecided = (self.a > 0) & (self.a < problem.upper)
+        weight = self._collect(undecided / self.stiffness)
+        if self.moments is None:
+            return self._conjugate_direction(weight, right, right_offset)
+        self._update_moments(weight)
+        k = len(self.w)
+        system = np.zeros((k + 1, k + 1)) if self.free_offset else np.zeros((k, k))
+        system[:k, :k] = self.moments
+        system.flat[: k * len(system) : len(system) + 1] += 1.0
+        if self.free_offset:
+            system[k, :k] = system[:k, k] = self.first
+            system[k, k] = self._offset_curvature(weight)
+            right = np.append(right, right_offset)
+        # Columns of very different size: the equations are solved for a diagonal of ones.
+        scale = 1.0 / np.sqrt(np.diagonal(system))
+        system *= np.outer(scale, scale)
+        jitter = 0.0
+        while True:
+            step = _native.solve_definite(system, right * scale)
+            if step is not None:
+                break
+            jitter = max(10 * jitter, 1e-14)
+            system.flat[:: len(system) + 1] += jitter
+        step *= scale
+        return (step[:k], float(step[k])) if self.free_offset else (step, 0.0)
+
+    def _offset_curvature(self, weight: np.ndarray) -> float:
+        """The sum of the weights; of some of them all where no sample is undecided, or the offset would run away."""
+        return float(weight.sum()) or 1e-3 * float((1.0 / self.stiffness).sum())
+
+    def _update_moments(self, weight: np.ndarray) -> None:
+        """Second and first moments of the rows: of those whose weight changed, or of all that have one."""
+        now, changed = np.flatnonzero(weight), np.flatnonzero(weight != self.weight)
+        if len(changed) < len(now):
+            difference = (weight - self.weight)[changed]
+            self.moments = self.moments + self.gram.moments(difference, self._some(changed))
+            self.first = self.first + self.gram.sums(difference, self._some(changed))
+        else:
+            self.moments = self.gram.moments(weight[now], self._some(now))
+            self.first = self.gram.sums(weight[now], self._some(now))
+        self.weight = weight
+
+    def _conjugate_direction(
+        self, weight: np.ndarray, right: np.ndarray, right_offset: float
+    ) -> tuple[np.ndarray, float]:
+        """The same equations by conjugate gradients, up to a tenth of the right-hand side."""
+        now = np.flatnonzero(weight)
+        rows, weight = self._some(now), weight[now]
+        curvature = self._offset_curvature(weight)
+
+        def times(v: np.ndarray) -> np.ndarray:
+            dw, db = v[:-1], v[-1]
+            pulled = weight * (self.gram.products(dw, rows) + (db if self.free_offset else 0.0))
+            return np.append(dw + self.gram.sums(pulled, rows), pulled.sum() if len(now) else curvature * db)
+
+        x = np.zeros(len(right) + 1)
+        r = np.append(right, right_offset if self.free_offset else 0.0)
+        condition = np.append(1.0 + self.gram.squares(weight, rows), curvature)
+        y = r / condition
+        p, energy = y, inner(r, y)
+        enough = 1e-2 * energy
+        for _ in range(CONJUGATE_STEPS):
+            if energy <= enough:
+                break
+            q = times(p)
+            step = energy / inner(p, q)
+            x, r = x + step * p, r - step * q
+            y = r / condition
+            energy, before = inner(r, y), energy
+            p = y + (energy / before) * p
+        return x[:-1], float(x[-1]) if self.free_offset else 0.0
+
+    # --- the end ------------------------------------------------------------------------------------------
+
+    def _looks_good(self) -> bool:
+        """Whether the violation, as w says it, is as small as wanted."""
+        problem, a = self.problem, self.a
+        gradient = self.z - self.b * problem.sign + problem.ridge * a + problem.linear
+        offsets = problem.offsets(a, gradient)
+        good = problem.violation(a, gradient) <= 0.9 * self.solver.tol * problem.unit(a, offsets)
+        if good and self.solver.gap_tol is not None:
+            gap = problem.gap(a, gradient, offsets)
+            good = gap <= 0.9 * self.solver.gap_tol * abs(problem.objective(a, gradient))
+        return bool(good)
+
+    def _is_good(self, result: SolverResult, tol: float) -> bool:
+        small = result.violation <= tol * self.problem.unit(result.a, result.offsets)
+        return small and (self.solver.gap_tol is None or result.relative_gap <= self.solver.gap_tol)
+
+    def _certified(self, a: np.ndarray, status: str) -> SolverResult:
+        """The certificate: the weights of the multipliers, and their decision values, computed afresh."""
+        problem = self.problem
+        f = self.gram.products(self._weights(a), self.rows)
+        gradient = self._spread(f, 0.0) + problem.ridge * a + problem.linear
+        table = np.array([*self.samples, (self.n_iter, 0.0, 0.0, 0.0)])
+        iteration, objective, gap, violation = table.T.copy()
+        return certify(
+            problem,
+            a,
+            gradient,
+            status=status,
+            n_iter=self.n_iter,
+            seconds=time.perf_counter() - self.began,
+            kernel_evaluations=0,
+            history=History(iteration.astype(np.int64), objective, gap, violation),
+        )
