@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
-from benchmarks.compare import company, growth, large_c, many, memory, nu, real, regression, svc, sweep
+from benchmarks.compare import company, growth, joint, large_c, many, memory, nu, real, regression, svc, sweep
 from benchmarks.task import Results, Task
 from benchmarks.track import imports
 
-MODULES = (svc, growth, regression, nu, large_c, real, memory, many, company, sweep, imports)
+MODULES = (svc, growth, regression, nu, large_c, real, memory, many, joint, company, sweep, imports)
 
 TASKS: list[Task] = [task for module in MODULES for task in module.TASKS]
 
