@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -116,4 +116,16 @@ DATA_SETS = (
     DataSet("covtype", "covtype, 90 000 rows, class 2 against the rest", ("covtype_100k.svm.gz",), read_covtype),
     LETTER,
     DataSet("kin40k", "kin40k, regression", ("kin40k.csv.gz",), read_kin40k, regression=True),
+)
+
+# For linear machines: few features of many samples, and text.
+LINEAR_DATA_SETS = (
+    DataSet(
+        "reuters",
+        "Reuters money-fx, sparse text",
+        ("reuters_money_fx.svm.gz", "reuters_money_fx_test.svm.gz"),
+        partial(read_sparse, n_features=8315),
+    ),
+    replace(SECTOR, title="sector, 105 classes, sparse text"),
+    *(data_set for data_set in DATA_SETS if data_set.name in ("a9a", "w8a")),
 )

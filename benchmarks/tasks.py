@@ -6,7 +6,9 @@ from benchmarks.compare import (
     classes,
     company,
     growth,
+    joint,
     large_c,
+    linear,
     many,
     memory,
     nu,
@@ -19,7 +21,23 @@ from benchmarks.compare import (
 from benchmarks.task import Results, Task
 from benchmarks.track import imports
 
-MODULES = (svc, growth, regression, nu, probability, large_c, real, classes, memory, many, company, sweep, imports)
+MODULES = (
+    svc,
+    growth,
+    regression,
+    nu,
+    probability,
+    large_c,
+    real,
+    classes,
+    joint,
+    linear,
+    memory,
+    many,
+    company,
+    sweep,
+    imports,
+)
 
 TASKS: list[Task] = [task for module in MODULES for task in module.TASKS]
 

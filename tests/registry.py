@@ -84,6 +84,14 @@ SOLVERS: dict[str, Callable[[], Solver]] = {
     "SimpleSMO": lambda: solvers.SimpleSMO(),
 }
 
+# Solvers of `JointProblem`.
+JOINT_SOLVERS: dict[str, Callable[[], solvers.BlockDescent]] = {
+    "BlockDescent": lambda: solvers.BlockDescent(),
+    "BlockDescent everything": lambda: solvers.BlockDescent(
+        shrinking=False, precision="float64", n_threads=1, memory=1
+    ),
+}
+
 # They need a `LinearGram`.
 LINEAR_SOLVERS: dict[str, Callable[[], Solver]] = {
     "CoordinateDescent": lambda: solvers.CoordinateDescent(),

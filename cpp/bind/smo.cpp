@@ -5,57 +5,13 @@
 #include <limits>
 
 #include "arrays.hpp"
+#include "gram.hpp"
+#include "outcome.hpp"
 #include "signals.hpp"
 
 namespace mercer::bind {
 
 namespace {
-
-// Up to so many features a kernel value costs less to compute than to fetch, from memory or from a cache nearby.
-constexpr std::size_t cheap_features = 64, trivial_features = 24;
-constexpr std::size_t near_bytes = std::size_t{16} << 20;  // a matrix of this size is in a cache of the processor
-constexpr std::size_t largest_batch = 256;                 // rows asked from Python at once
-
-// Where kernel values come from: vectors and a kernel, a matrix, or a Python function of row numbers.
-struct GramIn {
-  enum class Kind { vectors, matrix, matrix_single, function } kind = Kind::matrix;
-  std::size_t n = 0;
-  SamplesIn samples;
-  SpecIn spec;
-  Matrix<double> matrix;
-  Matrix<float> matrix_single;
-  nb::object function;
-};
-
-GramIn gram_in(const nb::tuple& source) {
-  GramIn gram;
-  const auto kind = nb::cast<std::string>(source[0]);
-  if (kind == "vectors") {
-    gram.kind = GramIn::Kind::vectors;
-    gram.samples = samples_in(source[6]);
-    gram.n = gram.samples.view.rows;
-    gram.spec = spec_in(nb::cast<std::string>(source[1]), nb::cast<std::string>(source[2]),
-                        nb::cast<std::vector<double>>(source[3]), nb::cast<std::optional<Vector<double>>>(source[4]),
-                        nb::cast<std::optional<Vector<double>>>(source[5]), gram.samples.view);
-  } else if (kind == "matrix") {
-    if (nb::try_cast(source[1], gram.matrix, false)) {
-      gram.kind = GramIn::Kind::matrix;
-      gram.n = gram.matrix.shape(0);
-    } else if (nb::try_cast(source[1], gram.matrix_single, false)) {
-      gram.kind = GramIn::Kind::matrix_single;
-      gram.n = gram.matrix_single.shape(0);
-    } else {
-      throw nb::type_error("a matrix must be C-contiguous float32/float64");
-    }
-  } else if (kind == "function") {
-    gram.kind = GramIn::Kind::function;
-    gram.function = nb::borrow(source[1]);
-    gram.n = nb::cast<std::size_t>(source[2]);
-  } else {
-    throw nb::value_error("unknown kind of Gram matrix");
-  }
-  return gram;
-}
 
 struct ProblemIn {
   Vector<std::int64_t> index;
@@ -110,77 +66,6 @@ ProblemIn problem_in(const nb::tuple& source, std::vector<std::int64_t>& number)
   return in;
 }
 
-// What a kernel value costs: features, or the entries of a sparse vector, of which eight share their work.
-std::size_t features_of_a_vector(const Samples& samples) {
-  if (!samples.sparse) return samples.features;
-  return static_cast<std::size_t>(samples.starts[samples.rows]) / std::max<std::size_t>(1, samples.rows);
-}
-
-template <class T>
-std::unique_ptr<Rows<T>> make_rows(const GramIn& gram, const ProblemIn& problem, const Level& level, std::size_t bytes,
-                                   std::size_t block, Team& team) {
-  const std::size_t m = problem.points.size();
-  switch (gram.kind) {
-    case GramIn::Kind::matrix:
-      return std::make_unique<MatrixRows<T, double>>(level, gram.matrix.data(), gram.matrix.shape(1), problem.points,
-                                                     team);
-    case GramIn::Kind::matrix_single:
-      return std::make_unique<MatrixRows<T, float>>(level, gram.matrix_single.data(), gram.matrix_single.shape(1),
-                                                    problem.points, team);
-    case GramIn::Kind::function: {
-      const std::size_t batch = std::clamp<std::size_t>(bytes / (4 * sizeof(double) * (gram.n + 1)), 1, largest_batch);
-      return std::make_unique<CachedRows<T>>(
-          level, m, bytes, batch,
-          [&gram, &problem](const std::size_t* which, std::size_t n, T* const* out) {
-            nb::gil_scoped_acquire locked;
-            auto ids = std::make_unique_for_overwrite<std::int64_t[]>(n);
-            for (std::size_t i = 0; i < n; ++i) ids[i] = static_cast<std::int64_t>(problem.points[which[i]]);
-            const nb::object rows = gram.function(own(std::move(ids), {n}));
-            const auto values = nb::cast<Matrix<double>>(rows);
-            if (values.shape(0) != n || values.shape(1) != gram.n)
-              throw nb::value_error("a row block has a wrong shape");
-            for (std::size_t i = 0; i < n; ++i) {
-              const double* row = values.data() + i * gram.n;
-              for (std::size_t c = 0; c < problem.points.size(); ++c) out[i][c] = T(row[problem.points[c]]);
-            }
-          },
-          team);
-    }
-    case GramIn::Kind::vectors:
-      break;
-  }
-  const bool packed = sizeof(T) == sizeof(float);  // double is mostly for checking: one panel at a time
-  auto rows = std::make_unique<VectorRows<T>>(gram.spec.view, level, gram.samples.view, problem.points, packed, team);
-  const std::size_t features = features_of_a_vector(gram.samples.view);
-  const bool cheap = features <= cheap_features;
-  const bool near = features > trivial_features && m * m * sizeof(T) <= near_bytes;
-  const std::size_t batch = std::min(block, m);
-  if (!near && (cheap || bytes / sizeof(T) < batch * m)) return rows;
-  std::shared_ptr<VectorRows<T>> maker = std::move(rows);
-  return std::make_unique<CachedRows<T>>(
-      level, m, near ? near_bytes : bytes, batch,
-      [maker](const std::size_t* which, std::size_t n, T* const* out) { maker->rows(which, n, out); }, team, maker);
-}
-
-// All kernel values of a small problem, taken from those of all samples where these are there.
-std::unique_ptr<Rows<double>> whole_matrix(const GramIn& gram, const ProblemIn& problem, const Level& level,
-                                           const std::vector<double>& shared, Team& team) {
-  const std::size_t m = problem.points.size();
-  std::vector<double> matrix(m * m);
-  std::size_t evaluations = 0;
-  if (shared.empty()) {
-    VectorRows<double> rows(gram.spec.view, level, gram.samples.view, problem.points, true, team);
-    rows.square(all_positions(m).data(), m, matrix.data());
-    evaluations = rows.evaluations();
-  } else {
-    for (std::size_t i = 0; i < m; ++i) {
-      const double* row = shared.data() + problem.points[i] * gram.n;
-      for (std::size_t j = 0; j < m; ++j) matrix[i * m + j] = row[problem.points[j]];
-    }
-  }
-  return std::make_unique<MatrixRows<double, double>>(level, std::move(matrix), m, evaluations, team);
-}
-
 // Problems over the same vectors share a matrix where they would compute it more than `times` times, and it has room.
 // It serves the small problems in double, or the others in float32.
 template <class T>
@@ -207,40 +92,10 @@ std::vector<T> shared_matrix(const GramIn& gram, const std::vector<ProblemIn>& p
   return matrix;
 }
 
-const char* status_name(Status status) {
-  switch (status) {
-    case Status::solved:
-      return "solved";
-    case Status::max_iter:
-      return "max_iter";
-    case Status::max_seconds:
-      return "max_seconds";
-    case Status::stopped:
-      return "stopped";
-    case Status::unbounded:
-      return "unbounded";
-    case Status::indefinite:
-      return "indefinite";
-    case Status::stalled:
-    case Status::coarse:
-      return "stalled";
-  }
-  return "";
-}
-
 nb::tuple result_out(const SmoResult& result) {
-  const std::size_t n = result.history.size();
-  auto history = std::make_unique_for_overwrite<double[]>(4 * n);
-  for (std::size_t k = 0; k < n; ++k) {
-    const Record& record = result.history[k];
-    history[4 * k] = static_cast<double>(record.n_iter);
-    history[4 * k + 1] = record.objective;
-    history[4 * k + 2] = record.gap;
-    history[4 * k + 3] = record.violation;
-  }
   return nb::make_tuple(own(result.a), own(result.gradient), result.objective, result.violation, result.n_iter,
                         result.evaluations, status_name(result.status), result.full_precision, result.seconds,
-                        own(std::move(history), {n, 4}));
+                        history_out(result.history));
 }
 
 // Thrown in a helper when the calling thread has been interrupted.
@@ -317,13 +172,13 @@ nb::list solve_many(const nb::tuple& gram_source, const nb::list& problem_source
         std::unique_ptr<Rows<float>> single;  // small problems are solved in double
         const bool small = problems[k].points.size() <= options.exact;
         if (!small && shared.empty()) {
-          single = make_rows<float>(gram, problems[k], level, bytes, options.block, inner);
+          single = make_rows<float>(gram, problems[k].points, level, bytes, options.block, inner);
         } else if (!small) {
           single = std::make_unique<MatrixRows<float, float>>(level, shared.data(), gram.n, problems[k].points, inner);
         }
         const auto full = small && gram.kind == GramIn::Kind::vectors
-                              ? whole_matrix(gram, problems[k], level, shared_full, inner)
-                              : make_rows<double>(gram, problems[k], level, bytes, options.block, inner);
+                              ? whole_matrix(gram, problems[k].points, level, shared_full, inner)
+                              : make_rows<double>(gram, problems[k].points, level, bytes, options.block, inner);
         results[k] = smo::Solver(view, own, level, single.get(), *full, watch).solve();
       } catch (const Cancelled&) {
         return;

@@ -40,6 +40,8 @@ struct Loops {
   void (*transform)(const KernelSpec&, T row_norm, const T* norms, T* values);
   // sum[c] += sum_r coefficients[r] rows[r][c], r < tile_rows, with the arithmetic of add_dense_tile
   void (*accumulate)(const double* coefficients, const T* const* rows, std::size_t n, double* sum);
+  // sum[c] += coefficient * row[c], in double
+  void (*add_row)(double coefficient, const T* row, std::size_t n, double* sum);
   // sum_j values[j] weights[j * stride] in the order of j, with the arithmetic of accumulate in double
   double (*dot)(const T* values, const double* weights, std::size_t stride, std::size_t n);
   // One panel of sparse columns against `spread_rows` spread rows: tile[r * panel_width + j] = the measure of row r and

@@ -234,6 +234,11 @@ inline double add_product(double sum, double x, double y) {
 }
 
 template <class T>
+void add_row(double coefficient, const T* row, std::size_t n, double* sum) {
+  for (std::size_t c = 0; c < n; ++c) sum[c] += coefficient * double(row[c]);
+}
+
+template <class T>
 double dot(const T* values, const double* weights, std::size_t stride, std::size_t n) {
   double sum = 0.0;
   for (std::size_t j = 0; j < n; ++j) sum = add_product(sum, weights[j * stride], double(values[j]));
@@ -571,5 +576,5 @@ inline constexpr QuickSearch quick{update_and_extremes<float, float>, best_partn
 
 template <class T>
 inline constexpr Loops<T> loops_of{
-    dense_tile<T>, add_dense_tile<T>, add_dense_tile_both_ways<T>,    transform_row<T>,       accumulate<T>,
+    dense_tile<T>, add_dense_tile<T>, add_dense_tile_both_ways<T>,    transform_row<T>,       accumulate<T>, add_row<T>,
     dot<T>,        sparse_tile<T>,    update_and_extremes<T, double>, best_partner<T, double>};

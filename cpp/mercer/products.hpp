@@ -71,16 +71,7 @@ void kernel_dot(const KernelSpec& spec, const Level& level, const Samples& x, co
       add_weighted(block, columns, team, scratch, weights.data(), sums.data());
       return;
     }
-    for_each_tile(block, columns, team, scratch,
-                  [&](std::size_t row, std::size_t, std::size_t first, std::size_t n_columns, const T* tile) {
-                    const T* group[tile_rows];
-                    for (std::size_t r = 0; r < tile_rows; ++r) group[r] = tile + r * Vectors<T>::width;
-                    for (std::size_t column = 0; column < k; ++column) {
-                      const double* four = weights.data() + column * stride + row;
-                      if (std::all_of(four, four + tile_rows, [](double w) { return w == 0.0; })) continue;
-                      columns.loops().accumulate(four, group, n_columns, sums.data() + column * n + first);
-                    }
-                  });
+    add_weighted(block, columns, team, scratch, Weights{weights.data(), k, stride}, sums.data());
   });
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t column = 0; column < k; ++column) out[i * k + column] = sums[column * n + i];

@@ -39,6 +39,9 @@ class Rows {
   virtual void square(const std::size_t* which, std::size_t n, T* out) = 0;
   // sum[c] += sum_i coefficients_i K[which_i, active_c], added in the order of i
   virtual void add(const std::size_t* which, const double* coefficients, std::size_t n, double* sum) = 0;
+  // The same for several sums at once: coefficients (n_sums, n), sums (n_sums, n_active).
+  virtual void add_many(const std::size_t* which, const double* coefficients, std::size_t n, std::size_t n_sums,
+                        double* sums) = 0;
   // sum[c] += sum_i coefficients_i K[which_i, columns_c], for few columns and many rows
   virtual void add_at(const std::size_t* columns, std::size_t n_columns, const std::size_t* which,
                       const double* coefficients, std::size_t n, double* sum) = 0;
@@ -105,12 +108,23 @@ class VectorRows final : public Rows<T> {
   }
 
   void add(const std::size_t* which, const double* coefficients, std::size_t n, double* sum) override {
-    if (this->active_.size() == this->n_points_) {
-      add_to_columns(all_columns(), which, coefficients, n, sum);
-      return;
+    add_to_columns(active_columns(), which, coefficients, n, sum);
+  }
+
+  void add_many(const std::size_t* which, const double* coefficients, std::size_t n, std::size_t n_sums,
+                double* sums) override {
+    const Vectors<T>& columns = active_columns();
+    std::vector<double> weights;
+    for (std::size_t first = 0; first < n; first += row_group) {
+      const std::size_t size = std::min(n - first, row_group), stride = size + tile_rows;
+      all_columns().gather(which + first, size, block_);
+      weights.assign(n_sums * stride, 0.0);
+      for (std::size_t k = 0; k < n_sums; ++k) {
+        std::copy_n(coefficients + k * n + first, size, weights.begin() + std::ptrdiff_t(k * stride));
+      }
+      this->evaluations_ += size * columns.size();
+      add_weighted(block_, columns, team_, scratch_, Weights{weights.data(), n_sums, stride}, sums);
     }
-    if (!columns_) columns_ = pack(this->active_.data(), this->active_.size());
-    add_to_columns(*columns_, which, coefficients, n, sum);
   }
 
   void add_at(const std::size_t* columns, std::size_t n_columns, const std::size_t* which, const double* coefficients,
@@ -176,12 +190,19 @@ class VectorRows final : public Rows<T> {
   }
 
  private:
+  static constexpr std::size_t row_group = 1024;  // rows gathered at once: a large n needs no copy of all its vectors
   // Features from which on it is cheaper to turn a tile than to compute the one on the other side.
   static constexpr std::size_t worth_turning = 32;
 
   const Vectors<T>& all_columns() {
     if (!all_columns_) all_columns_ = std::make_unique<Vectors<T>>(spec_, level_, samples_, points_, packed_);
     return *all_columns_;
+  }
+
+  const Vectors<T>& active_columns() {
+    if (this->active_.size() == this->n_points_) return all_columns();
+    if (!columns_) columns_ = pack(this->active_.data(), this->active_.size());
+    return *columns_;
   }
 
   std::vector<std::size_t> samples_of(const std::size_t* which, std::size_t n) const {
@@ -194,13 +215,11 @@ class VectorRows final : public Rows<T> {
     return std::make_unique<Vectors<T>>(spec_, level_, samples_, samples_of(which, n), packed_);
   }
 
-  // Rows are gathered in groups, so that a large n needs no copy of all its vectors.
   void add_to_columns(const Vectors<T>& columns, const std::size_t* which, const double* coefficients, std::size_t n,
                       double* sum) {
-    constexpr std::size_t group = 1024;
     std::vector<double> weights;
-    for (std::size_t first = 0; first < n; first += group) {
-      const std::size_t last = std::min(n, first + group);
+    for (std::size_t first = 0; first < n; first += row_group) {
+      const std::size_t last = std::min(n, first + row_group);
       all_columns().gather(which + first, last - first, block_);
       weights.assign(coefficients + first, coefficients + last);
       weights.resize(last - first + tile_rows, 0.0);
@@ -220,22 +239,21 @@ class VectorRows final : public Rows<T> {
   std::unique_ptr<Vectors<T>> columns_, all_columns_;
 };
 
-// Stored rows, added up. sum[c] += sum_i coefficients_i T(rows_i[columns_c]) in the order of i, a stripe of
-// columns at a time, with the same arithmetic as freshly made tiles. No columns: all n_columns in their order.
+// Stored rows, added up. sums[k][c] += sum_i coefficients_ki T(rows_i[columns_c]) in the order of i, a stripe of
+// columns at a time, with the same arithmetic as freshly made tiles; coefficients_ki is at [k * stride + i]. No
+// columns: all n_columns in their order.
 template <class T, class S>
-void add_rows(const Loops<T>& loops, Team& team, const S* const* rows, const double* coefficients, std::size_t n,
-              const std::size_t* columns, std::size_t n_columns, double* sum) {
+void add_rows(const Loops<T>& loops, Team& team, const S* const* rows, const double* coefficients, std::size_t stride,
+              std::size_t n, std::size_t n_sums, const std::size_t* columns, std::size_t n_columns, double* sums) {
   constexpr std::size_t stripe = 1024;
   const auto one_stripe = [&](std::size_t s, std::size_t) {
     T values[tile_rows][stripe];
     const T* group[tile_rows];
-    double weights[tile_rows];
     const std::size_t begin = s * stripe, width = std::min(n_columns - begin, stripe);
     for (std::size_t i = 0; i < n; i += tile_rows) {
       for (std::size_t r = 0; r < tile_rows; ++r) {
         const bool exists = i + r < n;
         group[r] = values[r];
-        weights[r] = exists ? coefficients[i + r] : 0.0;
         if (!exists) {
           std::fill_n(values[r], width, T(0));
         } else if (columns != nullptr) {
@@ -246,12 +264,20 @@ void add_rows(const Loops<T>& loops, Team& team, const S* const* rows, const dou
           for (std::size_t c = 0; c < width; ++c) values[r][c] = T(rows[i + r][begin + c]);
         }
       }
-      loops.accumulate(weights, group, width, sum + begin);
+      for (std::size_t k = 0; k < n_sums; ++k) {
+        double weights[tile_rows] = {};
+        bool any = false;
+        for (std::size_t r = 0; r < tile_rows && i + r < n; ++r) {
+          weights[r] = coefficients[k * stride + i + r];
+          any = any || weights[r] != 0.0;
+        }
+        if (any) loops.accumulate(weights, group, width, sums + k * n_columns + begin);
+      }
     }
   };
   const std::size_t n_stripes = (n_columns + stripe - 1) / stripe;
   // Below this a second thread costs more than it brings.
-  if (n * n_columns < (std::size_t{1} << 17)) {
+  if (n * n_columns * n_sums < (std::size_t{1} << 17)) {
     for (std::size_t s = 0; s < n_stripes; ++s) one_stripe(s, 0);
   } else {
     team.for_each(n_stripes, one_stripe);
@@ -309,10 +335,15 @@ class CachedRows final : public Rows<T> {
   }
 
   void add(const std::size_t* which, const double* coefficients, std::size_t n, double* sum) override {
+    add_many(which, coefficients, n, 1, sum);
+  }
+
+  void add_many(const std::size_t* which, const double* coefficients, std::size_t n, std::size_t n_sums,
+                double* sums) override {
     const bool all = this->active_.size() == this->n_points_;
     visit(which, n, [&](std::size_t first, const std::vector<const T*>& rows) {
-      add_rows<T>(loops_, team_, rows.data(), coefficients + first, rows.size(), all ? nullptr : this->active_.data(),
-                  this->active_.size(), sum);
+      add_rows<T>(loops_, team_, rows.data(), coefficients + first, n, rows.size(), n_sums,
+                  all ? nullptr : this->active_.data(), this->active_.size(), sums);
     });
   }
 
@@ -414,15 +445,20 @@ class MatrixRows final : public Rows<T> {
   }
 
   void add(const std::size_t* which, const double* coefficients, std::size_t n, double* sum) override {
+    add_many(which, coefficients, n, 1, sum);
+  }
+
+  void add_many(const std::size_t* which, const double* coefficients, std::size_t n, std::size_t n_sums,
+                double* sums) override {
     const bool all = everything_ && columns_.size() == n_columns_;
-    add_rows_at(all ? nullptr : columns_.data(), columns_.size(), which, coefficients, n, sum);
+    add_rows_at(all ? nullptr : columns_.data(), columns_.size(), which, coefficients, n, n_sums, sums);
   }
 
   void add_at(const std::size_t* columns, std::size_t n_columns, const std::size_t* which, const double* coefficients,
               std::size_t n, double* sum) override {
     std::vector<std::size_t> ids(n_columns);
     for (std::size_t c = 0; c < n_columns; ++c) ids[c] = points_[columns[c]];
-    add_rows_at(ids.data(), n_columns, which, coefficients, n, sum);
+    add_rows_at(ids.data(), n_columns, which, coefficients, n, 1, sum);
   }
 
   const T* whole() const override {
@@ -440,10 +476,10 @@ class MatrixRows final : public Rows<T> {
   const S* row_of(std::size_t point) const { return matrix_ + points_[point] * n_columns_; }
 
   void add_rows_at(const std::size_t* columns, std::size_t n_columns, const std::size_t* which,
-                   const double* coefficients, std::size_t n, double* sum) {
+                   const double* coefficients, std::size_t n, std::size_t n_sums, double* sums) {
     std::vector<const S*> rows(n);
     for (std::size_t i = 0; i < n; ++i) rows[i] = row_of(which[i]);
-    add_rows<T>(loops_, team_, rows.data(), coefficients, n, columns, n_columns, sum);
+    add_rows<T>(loops_, team_, rows.data(), coefficients, n, n, n_sums, columns, n_columns, sums);
   }
 
   const Loops<T>& loops_;

@@ -22,8 +22,6 @@ namespace mercer {
 inline constexpr double inner_accuracy = 0.3;
 
 enum class PairRule { gain, violation };
-// `coarse` stays inside the solver: the rounding of the working rows has come near the violation.
-enum class Status { solved, max_iter, max_seconds, stopped, unbounded, indefinite, stalled, coarse };
 
 struct SmoOptions {
   double tol = 1e-3;
@@ -42,11 +40,6 @@ struct SmoOptions {
   // Report `unbounded` when |w| / |p'a| falls below this fraction of the largest feature norm (hard margins
   // only).
   double unbounded_ratio = 0.0;
-};
-
-struct Record {
-  std::size_t n_iter;
-  double objective, gap, violation;
 };
 
 struct SmoResult {

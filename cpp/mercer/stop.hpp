@@ -1,4 +1,4 @@
-// What a long loop tells its caller, and how the caller stops it.
+// What a long loop tells its caller, how the caller stops it, and how it ended.
 #pragma once
 
 #include <chrono>
@@ -7,6 +7,15 @@
 #include <utility>
 
 namespace mercer {
+
+// `coarse` stays inside a solver: the rounding of the working rows has come near the violation.
+enum class Status { solved, max_iter, max_seconds, stopped, unbounded, indefinite, stalled, coarse };
+
+// A sample of a run, for its history.
+struct Record {
+  std::size_t n_iter;
+  double objective, gap, violation;
+};
 
 struct Progress {
   std::size_t n_iter;

@@ -391,6 +391,35 @@ void for_each_tile(const RowBlock<T>& block, const Vectors<T>& columns, Team& te
   });
 }
 
+// Coefficients of several sums for a group of rows: k times `stride` numbers, with room for a whole last tile and zeros
+// there.
+struct Weights {
+  const double* values;
+  std::size_t n_sums, stride;
+
+  // Those of four rows for one sum, or null if they are all zero.
+  const double* of_tile(std::size_t sum, std::size_t row) const {
+    const double* four = values + sum * stride + row;
+    return std::all_of(four, four + tile_rows, [](double w) { return w == 0.0; }) ? nullptr : four;
+  }
+};
+
+// sums[k * columns.size() + c] += sum_i weights_ki k(row i, column c): every kernel value is made once.
+template <class T>
+void add_weighted(const RowBlock<T>& block, const Vectors<T>& columns, Team& team, std::vector<TileScratch<T>>& scratch,
+                  const Weights& weights, double* sums) {
+  for_each_tile(block, columns, team, scratch,
+                [&](std::size_t row, std::size_t, std::size_t first, std::size_t n_columns, const T* tile) {
+                  const T* rows[tile_rows];
+                  for (std::size_t r = 0; r < tile_rows; ++r) rows[r] = tile + r * Vectors<T>::width;
+                  for (std::size_t k = 0; k < weights.n_sums; ++k) {
+                    const double* four = weights.of_tile(k, row);
+                    if (four == nullptr) continue;
+                    columns.loops().accumulate(four, rows, n_columns, sums + k * columns.size() + first);
+                  }
+                });
+}
+
 // use(first column, n_columns, values, stride) for stretches of columns, `values` being those of all rows of the block.
 template <class T, class Use>
 void for_each_stretch(const RowBlock<T>& block, const Vectors<T>& columns, Team& team,

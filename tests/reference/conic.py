@@ -42,7 +42,9 @@ class Optimum(NamedTuple):
         return abs(self.value - self.bound) + 1e-9 * max(1.0, abs(self.value))
 
 
-def minimise(Q, p, upper, *, equal: Iterable[Row] = (), at_most: Iterable[Row] = ()) -> Optimum:
+def minimise(
+    Q, p, upper, *, equal: Iterable[Row] = (), at_most: Iterable[Row] = (), tolerances: Iterable[float] = (1e-10, 1e-9)
+) -> Optimum:
     """min 1/2 a'Qa + p'a, 0 <= a <= upper, under further equalities and inequalities.
 
     With Q = LL', the conic solver is given 1/2 |z|^2 + p'a and z = L'a, which it solves to more digits.
@@ -66,7 +68,7 @@ def minimise(Q, p, upper, *, equal: Iterable[Row] = (), at_most: Iterable[Row] =
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.max_threads = 1
-    for tolerance in (1e-10, 1e-9):  # rounding keeps it from the first now and then; `accuracy` tells
+    for tolerance in tolerances:  # rounding keeps it from the first now and then; `accuracy` tells
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
         solution = clarabel.DefaultSolver(P, np.concatenate([p, np.zeros(rank)]), A, b, cones, settings).solve()
         if solution.status == clarabel.SolverStatus.Solved:

@@ -2,17 +2,22 @@
 
 from mercer.problems.classification import hull_distance, nu_margin, soft_margin
 from mercer.problems.dual import DualProblem, Offsets
+from mercer.problems.joint import JointProblem, crammer_singer, lee_lin_wahba, weston_watkins
 from mercer.problems.novelty import enclosing_ball, one_class
 from mercer.problems.regression import epsilon_tube, nu_tube
 
 __all__ = [
     "DualProblem",
+    "JointProblem",
     "Offsets",
+    "crammer_singer",
     "enclosing_ball",
     "epsilon_tube",
     "hull_distance",
+    "lee_lin_wahba",
     "nu_margin",
     "nu_tube",
     "one_class",
     "soft_margin",
+    "weston_watkins",
 ]

@@ -1,7 +1,17 @@
 """Solvers: a problem in, a result out that proves how good it is."""
 
-from mercer.solvers.base import History, Progress, Solver, SolverResult, certify, combine, warn_unless_solved
+from mercer.solvers.base import (
+    Certificate,
+    History,
+    Progress,
+    Solver,
+    SolverResult,
+    certify,
+    combine,
+    warn_unless_solved,
+)
 from mercer.solvers.descent import CoordinateDescent
+from mercer.solvers.joint import BlockDescent, JointResult
 from mercer.solvers.linear import LinearSolver
 from mercer.solvers.newton import ProximalNewton
 from mercer.solvers.simple import SimpleSMO
@@ -10,8 +20,11 @@ from mercer.solvers.sparse_margin import sparse_margin
 
 __all__ = [
     "SMO",
+    "BlockDescent",
+    "Certificate",
     "CoordinateDescent",
     "History",
+    "JointResult",
     "LinearSolver",
     "Progress",
     "ProximalNewton",

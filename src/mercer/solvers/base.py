@@ -16,6 +16,7 @@ from mercer.problems import DualProblem, Offsets
 from mercer.threads import effective_n_threads
 
 __all__ = [
+    "Certificate",
     "History",
     "Progress",
     "Solver",
@@ -73,11 +74,11 @@ class Progress:
 
 
 @dataclass(frozen=True, eq=False)
-class SolverResult:
-    """A solution and the proof of how good it is.
+class Certificate:
+    """The proof of how good a solution is.
 
-    The certificate is for the point that is returned, in float64: the objective cannot be better than `bound`
-    by any feasible point, whatever the solver did.
+    It is for the point that is returned, in float64: the objective cannot be better than `bound` by any feasible point,
+    whatever the solver did.
     """
 
     objective: float
@@ -102,16 +103,6 @@ class SolverResult:
     """How far the equality constraint is from being met; for classifiers the sum of alpha_i y_i."""
     history: History = field(repr=False)
     """Samples of the run."""
-    a: np.ndarray = field(repr=False)
-    """The solution, one entry per variable."""
-    gradient: np.ndarray = field(repr=False)
-    """Q a + p."""
-    offsets: Offsets = field(repr=False)
-    """Offsets of the decision function."""
-    margin: float | None = None
-    """The smallest y f(x) over the training samples of a classifier."""
-    parts: tuple["SolverResult", ...] = field(default=(), repr=False)
-    """Results of the problems that this one sums up."""
 
     @property
     def primal_objective(self) -> float:
@@ -136,15 +127,33 @@ class SolverResult:
             f"duality gap        {self.gap:.3g} (relative {self.relative_gap:.2g})",
             f"KKT violation      {self.violation:.3g}",
             f"equality           off by {self.imbalance:.2g}",
-        ]
-        if self.margin is not None:
-            lines.append(f"smallest y f(x)    {self.margin:.6g}")
-        lines += [
             f"iterations         {self.n_iter}",
             f"kernel evaluations {self.kernel_evaluations}",
             f"seconds            {self.seconds:.3g}",
             f"precision          {self.precision} rows, float64 certificate",
         ]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, eq=False)
+class SolverResult(Certificate):
+    """The solution of a `DualProblem` and the proof of how good it is."""
+
+    a: np.ndarray = field(repr=False)
+    """The solution, one entry per variable."""
+    gradient: np.ndarray = field(repr=False)
+    """Q a + p."""
+    offsets: Offsets = field(repr=False)
+    """Offsets of the decision function."""
+    margin: float | None = None
+    """The smallest y f(x) over the training samples of a classifier."""
+    parts: tuple["SolverResult", ...] = field(default=(), repr=False)
+    """Results of the problems that this one sums up."""
+
+    def __str__(self) -> str:
+        lines = super().__str__().splitlines()
+        if self.margin is not None:
+            lines.insert(6, f"smallest y f(x)    {self.margin:.6g}")
         if self.parts:
             lines.insert(0, f"problems           {len(self.parts)}")
         return "\n".join(lines)
@@ -270,7 +279,7 @@ def solve_side_by_side(
             raise
 
 
-def warn_unless_solved(result: SolverResult, owner: str) -> None:
+def warn_unless_solved(result: Certificate, owner: str) -> None:
     """The one place where a status becomes a warning."""
     if result.status == "solved":
         return
