@@ -156,6 +156,17 @@ def test_linear_svc(rng, penalty, loss, n_classes, container):
 
 
 @pytest.mark.parametrize("container", [np.asarray, csr_array])
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_crammer_singer(rng, n_classes, container):
+    X, y = labelled(n_classes, n=90)
+    data, weight = (container(X), y), rng.uniform(0.2, 3.0, size=90)
+    machine = drop_in.LinearSVC(multi_class="crammer_singer", tol=1e-8, C=0.3, max_iter=10_000)
+    same_weights(machine, data)
+    same_weights(machine.set_params(intercept_scaling=3.0, class_weight={"ash": 2.0, "oak": 0.7}), data, weight)
+    same_weights(machine.set_params(fit_intercept=False), data, weight * (np.arange(90) > 4))
+
+
+@pytest.mark.parametrize("container", [np.asarray, csr_array])
 @pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
 def test_linear_svr(rng, loss, container):
     X, y = make_regression(90, 5, noise=5.0, random_state=3)

@@ -16,7 +16,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from mercer import svm
-from mercer.solvers import combine, sparse_margin
+from mercer.gram import VectorGram
+from mercer.kernels import Polynomial
+from mercer.problems import crammer_singer
+from mercer.solvers import BlockDescent, combine, sparse_margin
 
 __all__ = ["LinearSVC", "LinearSVR"]
 
@@ -59,11 +62,11 @@ class LinearEngine:
             "max_iter": max(1, self.max_iter),
         }
 
-    def _keep(self, weights: np.ndarray, offsets: np.ndarray, results: list[Any]) -> None:
+    def _keep(self, weights: np.ndarray, offsets: np.ndarray, result: Any, n_iter: int) -> None:
         self.coef_ = weights
         self.intercept_: Any = offsets if self.fit_intercept else 0.0
-        self.result_ = combine(results)
-        self.n_iter_ = max(result.n_iter for result in results)
+        self.result_ = result
+        self.n_iter_ = n_iter
         if self.verbose:
             print(self.result_)
         if self.n_iter_ >= self.max_iter:  # as in LIBLINEAR, whether or not the last step was the last needed
@@ -79,7 +82,8 @@ class LinearSVC(LinearEngine, _classes.LinearSVC):
 
         \\min_{w, b} R(w, b / s) + C \\sum_i \\omega_i \\max(0, 1 - y_i (w \\cdot x_i + b))^q
 
-    for every class against the rest, with q = 1 for ``loss="hinge"`` and q = 2 for ``"squared_hinge"``; R is half the
+    for every class against the rest (for ``multi_class="crammer_singer"`` all classes have one objective, see
+    `mercer.problems.crammer_singer`), with q = 1 for ``loss="hinge"`` and q = 2 for ``"squared_hinge"``; R is half the
     squared norm, or the sum of absolute values for ``penalty="l1"``; s is `intercept_scaling`: the offset is the
     weight of a constant feature, and has its price. It is a subclass of scikit-learn's class, with its parameters,
     attributes, errors and warnings.
@@ -143,8 +147,8 @@ class LinearSVC(LinearEngine, _classes.LinearSVC):
         self._check_formulation(X, self.penalty, self.multi_class)
         weight = self._weights(sample_weight, X)
         if self.multi_class == "crammer_singer":
-            raise NotImplementedError("multi_class='crammer_singer' is not there yet; use 'ovr'.")
-        if len(self.classes_) == 2:
+            self._fit_together(X, codes, weight * of_class[codes])
+        elif len(self.classes_) == 2:
             self._fit_each(X, [codes == 1], [weight * of_class[codes]])
         else:
             # LIBLINEAR's rule: the weight of a class counts where it is the one, and not where it is of the rest.
@@ -157,7 +161,7 @@ class LinearSVC(LinearEngine, _classes.LinearSVC):
         fit = self._few_features if self.penalty == "l1" else self._all_features
         models = [fit(X, side, weight) for side, weight in zip(sides, weights, strict=True)]
         coefficients, offsets, results = zip(*models, strict=True)
-        self._keep(np.array(coefficients), np.array(offsets), list(results))
+        self._keep(np.array(coefficients), np.array(offsets), combine(results), max(r.n_iter for r in results))
 
     def _all_features(self, X, side, weight):
         machine = svm.LinearSVC(loss=self.loss, multi_class="ovo", **self._translated())
@@ -175,6 +179,21 @@ class LinearSVC(LinearEngine, _classes.LinearSVC):
             max_iter=self.max_iter,
         )
         return (w[:-1], scale * w[-1], result) if scale else (w, 0.0, result)
+
+    def _fit_together(self, X: Any, codes: np.ndarray, weight: np.ndarray) -> None:
+        """All classes in one objective."""
+        constant = float(self.intercept_scaling) ** 2 if self.fit_intercept else 0.0
+        used = np.flatnonzero(weight)
+        gram = VectorGram(Polynomial(degree=1, gamma=1.0, coef0=constant), X)
+        problem = crammer_singer(gram, codes[used], self.C * weight[used], bias=False, index=used)
+        result = BlockDescent(tol=self.tol, max_iter=max(1, self.max_iter) * len(used)).solve(problem)
+        coefficients = result.coefficients
+        weights, offsets = coefficients @ X, constant * coefficients.sum(axis=1)
+        weights = weights.toarray() if issparse(weights) else weights
+        if len(self.classes_) == 2:
+            weights, offsets = weights[1:] - weights[:1], offsets[1:] - offsets[:1]
+        passes = -(-result.n_iter // len(used))  # which is what LIBLINEAR counts; a step is one sample
+        self._keep(weights, offsets, result, passes)
 
 
 class LinearSVR(LinearEngine, _classes.LinearSVR):
@@ -236,7 +255,7 @@ class LinearSVR(LinearEngine, _classes.LinearSVR):
         machine = svm.LinearSVR(epsilon=self.epsilon, loss=losses[self.loss], **self._translated())
         machine._warns = False  # scikit-learn has a warning of its own
         machine.fit(X, y, self._weights(sample_weight, X))
-        self._keep(machine.coef_[0], machine.intercept_, [machine.result_])
+        self._keep(machine.coef_[0], machine.intercept_, machine.result_, machine.n_iter_)
         return self
 
 
