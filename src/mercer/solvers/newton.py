@@ -31,7 +31,9 @@ SHRINK, SHRINK_FEW, FEW_PER_WEIGHT = 0.2, 0.7, 4.0
 LEFT_OVER, STEPS_PER_STAGE = 0.1, 50
 SMOOTH_GAP, SMALLEST_WIDTH = 1e-6, 1e-12
 # A decrease below this part of the objective is rounding.
-ROUNDING = 1e-16
+ROUNDING = 1e-22
+# So many full steps that bring nothing are rounding, too.
+STUCK = 2
 # Variables within so many widths of the band move in the next stage.
 NEAR = 2.0
 # How often a certificate may be no better than the last one before rounding is blamed.
@@ -345,6 +347,7 @@ class _Run:
         To `balance`, it goes on until the equality holds up to rounding, or a step no longer helps.
         """
         part, solver, total, last = self.part, self.solver, self.total or 0.0, np.inf
+        stuck, full_step, before = 0, False, np.inf
         threads = effective_n_threads()
         most = STEPS if solver.max_iter is None else int(solver.max_iter)
         for step in range(STEPS_PER_STAGE):
@@ -368,7 +371,8 @@ class _Run:
             if self.callback is not None and self.callback(told):
                 return "stopped"
             dw, db = self._direction(-gradient, -imbalance)
-            if -inner(gradient, dw) - imbalance * db <= ROUNDING * abs(dual):
+            stuck = stuck + 1 if full_step and rest > 0.5 * before else 0
+            if stuck == STUCK or -inner(gradient, dw) - imbalance * db <= ROUNDING * abs(dual):
                 break  # what is left to win is rounding
             dz = part.spread(self.gram.products(dw, part.rows), db)
             slope = inner(self.w - self.other_w, dw) + db * (total - self.other_sum)
@@ -378,6 +382,7 @@ class _Run:
                 break
             self.w, self.b, self.z = self.w + t * dw, self.b + t * db, self.z + t * dz
             self.n_iter += 1
+            full_step, before = 0.5 <= t <= 2.0, rest
         return "settled"
 
     def _respond(self) -> None:
