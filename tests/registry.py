@@ -124,6 +124,7 @@ LINEAR_ESTIMATORS: dict[str, Callable[[], svm.linear.LinearMachine]] = {
     "LinearSVC no intercept": lambda: svm.LinearSVC(intercept="none"),
     "LinearSVC penalised": lambda: svm.LinearSVC(intercept="penalised", intercept_scaling=2.0),
     "LinearSVC squared": lambda: svm.LinearSVC(loss="squared_hinge", class_weight="balanced"),
+    "LinearSVC sparse": lambda: svm.LinearSVC(penalty="l1", loss="squared_hinge"),
     "LinearSVR": lambda: svm.LinearSVR(),
     "LinearSVR descent": lambda: svm.LinearSVR(solver="descent"),
     "LinearSVR quadratic": lambda: svm.LinearSVR(loss="quadratic", epsilon=0.0, intercept="penalised"),

@@ -16,7 +16,7 @@ from mercer.solvers.linear import LinearSolver
 from mercer.solvers.newton import ProximalNewton
 from mercer.solvers.simple import SimpleSMO
 from mercer.solvers.smo import SMO
-from mercer.solvers.sparse_margin import sparse_margin
+from mercer.solvers.sparse import SparseNewton
 
 __all__ = [
     "SMO",
@@ -31,8 +31,8 @@ __all__ = [
     "SimpleSMO",
     "Solver",
     "SolverResult",
+    "SparseNewton",
     "certify",
     "combine",
-    "sparse_margin",
     "warn_unless_solved",
 ]

@@ -27,6 +27,7 @@ from mercer.solvers import (
     ProximalNewton,
     Solver,
     SolverResult,
+    SparseNewton,
     combine,
     warn_unless_solved,
 )
@@ -47,6 +48,7 @@ class LinearMachine(Machine):
 
     coef_: np.ndarray
     intercept_: np.ndarray
+    penalty = "l2"
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -74,6 +76,38 @@ class LinearMachine(Machine):
     def _make_gram(self, X: Any) -> LinearGram:
         return LinearGram(X, float(self.intercept_scaling) ** 2 if self.intercept == "penalised" else 0.0)
 
+    def _learn(
+        self,
+        gram: LinearGram,
+        problems: Sequence[DualProblem],
+        model: Callable[[DualProblem, SolverResult], Model] | None = None,
+    ) -> None:
+        """Weights, offsets and the certificate of the problems, at the penalty that is asked for."""
+        if self.penalty == "l2":
+            self._keep_weights(gram, problems, self._fit_problems(problems), model)
+            return
+        found = [self._sparse_solver().solve(problem, self.callback) for problem in problems]
+        table, scale = np.array([weights for weights, _, _ in found]), np.sqrt(gram.constant)
+        self.coef_ = table[:, :-1] if scale else table
+        self.intercept_ = np.array([offset + (scale * w[-1] if scale else 0.0) for w, offset, _ in found])
+        self._keep_results(problems, [result for *_, result in found], np.abs(table).sum(axis=1))
+
+    def _sparse_solver(self) -> SparseNewton:
+        return SparseNewton(
+            tol=self.tol,
+            gap_tol=self.gap_tol,
+            max_iter=self.max_iter,
+            max_seconds=self.max_seconds,
+            n_threads=self.n_threads,
+        )
+
+    def _check_penalty(self, squared: str) -> None:
+        """The L1 penalty needs the squared loss and has a solver of its own."""
+        if self.penalty == "l1" and self.loss != squared:
+            raise ValueError(f"penalty='l1' needs loss={squared!r}, got {self.loss!r}.")
+        if self.penalty == "l1" and not (isinstance(self.solver, str) and self.solver == "auto"):
+            raise ValueError(f"penalty='l1' needs solver='auto', got {self.solver!r}.")
+
     def _keep_weights(
         self,
         gram: LinearGram,
@@ -91,10 +125,16 @@ class LinearMachine(Machine):
             weights.append(scale * (w[:-1] if gram.constant else w))
             norms.append(scale * float(np.sqrt(problem.squared_norm(result.a, result.gradient))))
         self.coef_, self.intercept_ = np.array(weights), np.array(offsets)
+        self._keep_results(problems, results, norms)
+
+    def _keep_results(
+        self, problems: Sequence[DualProblem], results: Sequence[SolverResult], norms: Sequence[float] | np.ndarray
+    ) -> None:
         self.result_ = combine(results)
         self.n_iter_ = self.result_.n_iter
-        self.norm_ = one_or_all(norms)
-        self.support_ = np.unique(np.concatenate([p.index[r.a > 0] for p, r in pairs]))
+        self.norm_ = one_or_all(list(norms))
+        used = [p.index[r.a > 0] for p, r in zip(problems, results, strict=True)]
+        self.support_ = np.unique(np.concatenate(used))
         if self._warns:
             warn_unless_solved(self.result_, type(self).__name__)
 
@@ -154,6 +194,9 @@ class LinearSVC(ClassifierMixin, Labelled, LinearMachine):
         Price of errors; larger fits the training data more closely. ``inf`` is the hard margin.
     loss : {"hinge", "squared_hinge"}, default="hinge"
         Price grows with the error or with its square.
+    penalty : {"l2", "l1"}, default="l2"
+        The squared norm of the weights, or the sum of their sizes in its place, which leaves few of them different from
+        zero; the latter needs ``loss="squared_hinge"``.
     intercept : {"free", "penalised", "none"}, default="free"
         The offset b: without a price, as the weight of a constant feature [3]_, or left out.
     intercept_scaling : float > 0, default=1.0
@@ -190,7 +233,7 @@ class LinearSVC(ClassifierMixin, Labelled, LinearMachine):
     result_ : SolverResult
         The certificate: objectives, gap, violation, history.
     norm_, margin_ : float or ndarray of shape (n_problems,)
-        ``|w|`` (with the penalised offset) and the margin ``1 / |w|``.
+        ``|w|`` (with the penalised offset; the sum of sizes for the L1 penalty) and the margin ``1 / |w|``.
     support_ : int ndarray of shape (n_support,)
         Numbers of the support vectors.
     n_iter_ : int
@@ -231,6 +274,7 @@ class LinearSVC(ClassifierMixin, Labelled, LinearMachine):
     _parameters = LinearMachine._parameters | {
         "C": Number(0, above=True, infinite=True),
         "loss": Choice("hinge", "squared_hinge"),
+        "penalty": Choice("l2", "l1"),
         "intercept": Choice("free", "penalised", "none"),
         "intercept_scaling": Number(0, above=True),
         "class_weight": ClassWeight,
@@ -243,6 +287,7 @@ class LinearSVC(ClassifierMixin, Labelled, LinearMachine):
         C=1.0,
         *,
         loss="hinge",
+        penalty="l2",
         intercept="free",
         intercept_scaling=1.0,
         multi_class="ovr",
@@ -258,6 +303,7 @@ class LinearSVC(ClassifierMixin, Labelled, LinearMachine):
     ):
         self.C = C
         self.loss = loss
+        self.penalty = penalty
         self.intercept = intercept
         self.intercept_scaling = intercept_scaling
         self.multi_class = multi_class
@@ -293,6 +339,7 @@ class LinearSVC(ClassifierMixin, Labelled, LinearMachine):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         self._check_all()
+        self._check_penalty("squared_hinge")
         X, y = self._take_samples(X, y)
         weight = self._weights(sample_weight, X)
         codes = self._encode(y, weight)
@@ -303,8 +350,7 @@ class LinearSVC(ClassifierMixin, Labelled, LinearMachine):
         with limit_threads(self.n_threads):
             gram = self._make_gram(X)
             problems = [build(gram, task, weights[task.index]) for task in plan.tasks(codes, weight)]
-            results = self._fit_problems(problems)
-            self._keep_weights(gram, problems, results, own.model if own else None)
+            self._learn(gram, problems, own.model if own else None)
         self._plan, self._fitted_C = plan, self.C
         with np.errstate(divide="ignore"):
             self.margin_ = one_or_all(list(1.0 / np.atleast_1d(self.norm_)))
@@ -385,6 +431,9 @@ class LinearSVR(MultiOutputMixin, RegressorMixin, LinearMachine):
         Half the width of the tube, in units of y.
     loss : {"linear", "quadratic"}, default="linear"
         Price grows with the error outside the tube or with its square.
+    penalty : {"l2", "l1"}, default="l2"
+        The squared norm of the weights, or the sum of their sizes in its place, which leaves few of them different from
+        zero; the latter needs ``loss="quadratic"``.
     intercept : {"free", "penalised", "none"}, default="free"
         The offset b: without a price, as the weight of a constant feature, or left out.
     intercept_scaling : float > 0, default=1.0
@@ -450,6 +499,7 @@ class LinearSVR(MultiOutputMixin, RegressorMixin, LinearMachine):
         "C": Number(0, above=True),
         "epsilon": Number(0),
         "loss": Choice("linear", "quadratic"),
+        "penalty": Choice("l2", "l1"),
         "intercept": Choice("free", "penalised", "none"),
         "intercept_scaling": Number(0, above=True),
     }
@@ -460,6 +510,7 @@ class LinearSVR(MultiOutputMixin, RegressorMixin, LinearMachine):
         *,
         epsilon=0.1,
         loss="linear",
+        penalty="l2",
         intercept="free",
         intercept_scaling=1.0,
         tol=1e-3,
@@ -474,6 +525,7 @@ class LinearSVR(MultiOutputMixin, RegressorMixin, LinearMachine):
         self.C = C
         self.epsilon = epsilon
         self.loss = loss
+        self.penalty = penalty
         self.intercept = intercept
         self.intercept_scaling = intercept_scaling
         self.tol = tol
@@ -507,6 +559,7 @@ class LinearSVR(MultiOutputMixin, RegressorMixin, LinearMachine):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         self._check_all()
+        self._check_penalty("quadratic")
         X, y = self._take_samples(X, y, multi_output=True, y_numeric=True)
         y = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
         weight = self._weights(sample_weight, X)
@@ -527,8 +580,7 @@ class LinearSVR(MultiOutputMixin, RegressorMixin, LinearMachine):
                 )
                 for column in targets.T
             ]
-            results = self._fit_problems(problems)
-            self._keep_weights(gram, problems, results)
+            self._learn(gram, problems)
         self._single_output, self._fitted_C = y.ndim == 1, self.C
 
     def fit_path(self, X, y, C, sample_weight=None):
@@ -682,8 +734,7 @@ class LinearOneClassSVM(OutlierMixin, LinearMachine):
             with limit_threads(self.n_threads):
                 gram = self._make_gram(X)
                 problem = one_class(gram, self.nu, weight[index], index=index)
-                results = self._fit_problems([problem])
-                self._keep_weights(gram, [problem], results)
+                self._learn(gram, [problem])
             rho = -float(self.intercept_[0])
             self.offset_ = rho - ROUNDING * abs(rho)
             self.intercept_ = np.array([-self.offset_])

@@ -5,7 +5,7 @@ from inspect import signature
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, hstack, issparse
+from scipy.sparse import issparse
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import _classes
@@ -16,10 +16,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from mercer import svm
-from mercer.gram import VectorGram
+from mercer.gram import LinearGram, VectorGram
 from mercer.kernels import Polynomial
-from mercer.problems import crammer_singer
-from mercer.solvers import BlockDescent, combine, sparse_margin
+from mercer.problems import crammer_singer, soft_margin
+from mercer.solvers import BlockDescent, SparseNewton, combine
 
 __all__ = ["LinearSVC", "LinearSVR"]
 
@@ -96,7 +96,7 @@ class LinearSVC(LinearEngine, _classes.LinearSVC):
     See Also
     --------
     mercer.svm.LinearSVC : The machine behind it, whose offset is free by default.
-    mercer.solvers.sparse_margin : What solves ``penalty="l1"``.
+    mercer.solvers.SparseNewton : What solves ``penalty="l1"``.
 
     Notes
     -----
@@ -171,13 +171,11 @@ class LinearSVC(LinearEngine, _classes.LinearSVC):
 
     def _few_features(self, X, side, weight):
         scale = float(self.intercept_scaling) if self.fit_intercept else 0.0
-        w, result = sparse_margin(
-            with_constant(X, scale) if scale else X,
-            np.where(side, 1.0, -1.0),
-            self.C * weight,
-            tol=self.tol,
-            max_iter=self.max_iter,
-        )
+        used = np.flatnonzero(weight)
+        gram = LinearGram(X, scale**2)
+        sign = np.where(side[used], 1.0, -1.0)
+        problem = soft_margin(gram, sign, self.C * weight[used], squared=True, bias=False, index=used)
+        w, _, result = SparseNewton(tol=self.tol, max_iter=self.max_iter).solve(problem)
         return (w[:-1], scale * w[-1], result) if scale else (w, 0.0, result)
 
     def _fit_together(self, X: Any, codes: np.ndarray, weight: np.ndarray) -> None:
@@ -257,9 +255,3 @@ class LinearSVR(LinearEngine, _classes.LinearSVR):
         machine.fit(X, y, self._weights(sample_weight, X))
         self._keep(machine.coef_[0], machine.intercept_, machine.result_, machine.n_iter_)
         return self
-
-
-def with_constant(X: Any, value: float) -> Any:
-    """The samples with one more feature, the same for all."""
-    column = np.full((X.shape[0], 1), value)
-    return csr_array(hstack([X, column])) if issparse(X) else np.hstack([X, column])
