@@ -197,10 +197,12 @@ class _Run:
                     return result
             elif not settled:
                 continue
-            if result.violation <= self.tol * problem.unit(result.a, result.offsets):  # it is the gap that is too large
-                self.tol *= FINER
+            unit = problem.unit(result.a, result.offsets)
+            if result.violation <= self.tol * unit:  # it is the gap that is too large, and it goes with the violation
+                self.tol *= float(np.clip(0.5 * (solver.gap_tol or 0.0) / result.relative_gap, FINER**4, FINER))
+                wanted = self.tol * unit if smooth else wanted
             best, in_vain = (result.violation, 0) if result.violation < 0.5 * best else (best, in_vain + 1)
-            if in_vain == PATIENCE or wanted <= SMALLEST * self.tol * problem.unit(result.a, result.offsets):
+            if in_vain == PATIENCE or wanted <= SMALLEST * self.tol * unit:
                 return result if self._is_good(result, solver.tol) else replace(result, status="stalled")
             wanted *= FINER
 
