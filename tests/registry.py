@@ -92,6 +92,9 @@ JOINT_SOLVERS: dict[str, Callable[[], solvers.BlockDescent]] = {
     ),
 }
 
+# For the L1 penalty.
+SPARSE_SOLVERS: dict[str, Callable[[], solvers.SparseNewton]] = {"SparseNewton": lambda: solvers.SparseNewton()}
+
 # They need a `LinearGram`.
 LINEAR_SOLVERS: dict[str, Callable[[], Solver]] = {
     "CoordinateDescent": lambda: solvers.CoordinateDescent(),

@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 from reference.joint import BUILDERS, random_joint
-from registry import JOINT_SOLVERS
+from registry import JOINT_SOLVERS, SPARSE_SOLVERS
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
@@ -38,11 +38,12 @@ def decision(result, problem):
 
 
 def test_registry_is_complete():
-    def solves_joint_problems(item):
+    def is_of_another_kind(item):
         return isinstance(item, type) and hasattr(item, "solve") and not hasattr(item, "solve_many")
 
     public = {getattr(solvers, name) for name in solvers.__all__}
-    assert {type(make()) for make in JOINT_SOLVERS.values()} == set(filter(solves_joint_problems, public))
+    registered = JOINT_SOLVERS | SPARSE_SOLVERS
+    assert {type(make()) for make in registered.values()} == set(filter(is_of_another_kind, public))
 
 
 # --- problems ---------------------------------------------------------------------------------------------

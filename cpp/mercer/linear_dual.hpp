@@ -55,12 +55,19 @@ class DualDescent {
     std::vector<std::uint32_t> active(problem_.n_variables);
     for (std::size_t i = 0; i < problem_.n_variables; ++i) active[i] = static_cast<std::uint32_t>(i);
     std::size_t n_active = problem_.n_variables;
+    std::vector<std::uint8_t> rest(problem_.n_variables, 0), pause(problem_.n_variables, 0);
+    bool all = true;                                // no variable rested in this epoch
     double highest = infinity, lowest = -infinity;  // slopes beyond them settle a variable at its bound
     while (result_.epochs < options_.max_epochs) {
       shuffle(active.data(), n_active);
       double most = -infinity, least = infinity;
       for (std::size_t k = 0; k < n_active;) {
         const std::size_t i = active[k];
+        if (rest[i] > 0) {  // it would hardly move
+          --rest[i];
+          ++k;
+          continue;
+        }
         const double a = result_.a[i], slope = slope_at(i);
         double projected = slope;
         if (a <= 0.0) {
@@ -79,6 +86,9 @@ class DualDescent {
         ++k;
         most = std::max(most, projected);
         least = std::min(least, projected);
+        const bool calm = std::abs(projected) < calm_share * result_.violation;
+        pause[i] = calm ? std::min<std::uint8_t>(longest_pause, pause[i] + 1) : 0;
+        rest[i] = pause[i];
         if (projected == 0.0) continue;
         const double moved = std::clamp(a - slope / curvature_[i], 0.0, problem_.upper[i]);
         result_.a[i] = moved;
@@ -91,15 +101,19 @@ class DualDescent {
       if (watch.out_of_time()) break;
       const bool balanced = !options_.equality || std::abs(options_.sigma * sum_) <= options_.tol;
       if (result_.violation <= options_.tol && balanced) {
-        if (n_active == problem_.n_variables) {
+        if (n_active == problem_.n_variables && all) {
           result_.settled = true;
           break;
         }
         n_active = problem_.n_variables;  // look at all of them again
+        std::fill(rest.begin(), rest.end(), 0);
+        std::fill(pause.begin(), pause.end(), 0);
+        all = true;
         highest = infinity;
         lowest = -infinity;
         continue;
       }
+      all = false;
       highest = most > 0.0 ? most : infinity;
       lowest = least < 0.0 ? least : -infinity;
     }
@@ -109,6 +123,9 @@ class DualDescent {
 
  private:
   static constexpr double infinity = __builtin_huge_val();
+  // A variable whose slope is this small a part of the violation rests for an epoch, then for two, and so on.
+  static constexpr double calm_share = 0.1;
+  static constexpr std::uint8_t longest_pause = 3;
 
   std::size_t row(std::size_t i) const { return static_cast<std::size_t>(problem_.point[i]); }
 

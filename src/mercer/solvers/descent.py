@@ -21,14 +21,13 @@ from mercer.threads import effective_n_threads, limit_threads
 __all__ = ["CoordinateDescent"]
 
 EPOCHS = 10_000
-# Descent alone down to this violation; then the variables at play, if so many at most, are settled together.
-COARSE, FEW_AT_PLAY = 0.03, 4000
-# Epochs between two looks at the clock and the callback.
+# Epochs between two looks at the clock, the gap and the callback.
 EPOCHS_PER_ROUND = 100
-# How much finer the descent is asked to be when settling together did not help, or is too dear.
+# So many epochs may be in vain; then the variables at play, if they are so many at most, are settled together, and if
+# that is in vain so often, too, the run is given up.
+PATIENT_EPOCHS, FEW_AT_PLAY, PATIENCE = 1000, 4000, 5
+# By how much more is asked for, at least, when the gap is too large.
 FINER = 0.2
-# The finest descent, in units of tol, and how often a round may bring nothing.
-SMALLEST, PATIENCE = 1e-2, 5
 # Steps of the solver that settles variables together, at least and for each of them.
 SETTLING_STEPS, SETTLING_STEPS_EACH = 10_000, 50
 
@@ -37,8 +36,8 @@ class CoordinateDescent(BaseEstimator):
     """Dual coordinate descent: one multiplier at a time, w = X' (s a) beside them. [1]_
 
     A step costs as much as one sample has entries. The equality of a free offset enters as an augmented Lagrangian.
-    Descent finds soon which multipliers stay at their bounds, and takes long for the others: when few are left at play,
-    the problem restricted to them goes to `SMO`, and so on until all conditions hold.
+    Multipliers that hardly move are looked at more rarely. Where descent crawls, the problem restricted to the
+    multipliers at play goes to `SMO`, and so on until all conditions hold.
 
     Parameters
     ----------
@@ -172,14 +171,10 @@ class _Run:
     def result(self) -> SolverResult:
         solver, problem = self.solver, self.problem
         most = EPOCHS if solver.max_iter is None else int(solver.max_iter)
-        best, in_vain = np.inf, 0
-        # A ridge makes descent fast to the end; where there is none, it is slow in the end.
-        smooth = bool((problem.ridge > 0).all())
-        wanted = (self.tol if smooth else max(COARSE, solver.tol)) * problem.unit(
-            self.a, problem.offsets(self.a, problem.linear)
-        )
+        unit = problem.unit(self.a, problem.offsets(self.a, problem.linear))
+        best, in_vain, patience = np.inf, 0, self.epochs + PATIENT_EPOCHS
         while True:
-            settled = self._descend(wanted, min(EPOCHS_PER_ROUND, most - self.epochs))
+            settled = self._descend(self.tol * unit, min(EPOCHS_PER_ROUND, most - self.epochs))
             result = self._certified("solved")
             if self._is_good(result, self.tol):
                 return result
@@ -189,22 +184,21 @@ class _Run:
                 return replace(result, status="max_iter")
             if self._left() == 0.0:
                 return replace(result, status="max_seconds")
+            unit = problem.unit(result.a, result.offsets)
+            if not settled and self.epochs < patience:
+                continue
+            patience = self.epochs + PATIENT_EPOCHS
             at_play = self._at_play(result)
-            if len(at_play) <= FEW_AT_PLAY and not (smooth and settled):
+            if not settled and len(at_play) <= FEW_AT_PLAY:
                 self._settle(at_play, result)
                 result = self._certified("solved")
                 if self._is_good(result, self.tol):
                     return result
-            elif not settled:
-                continue
-            unit = problem.unit(result.a, result.offsets)
             if result.violation <= self.tol * unit:  # it is the gap that is too large, and it goes with the violation
                 self.tol *= float(np.clip(0.5 * (solver.gap_tol or 0.0) / result.relative_gap, FINER**4, FINER))
-                wanted = self.tol * unit if smooth else wanted
             best, in_vain = (result.violation, 0) if result.violation < 0.5 * best else (best, in_vain + 1)
-            if in_vain == PATIENCE or wanted <= SMALLEST * self.tol * unit:
+            if in_vain == PATIENCE:
                 return result if self._is_good(result, solver.tol) else replace(result, status="stalled")
-            wanted *= FINER
 
     def _progress(self, result: SolverResult) -> Progress:
         return Progress(self.epochs, result.objective, result.violation, time.perf_counter() - self.began)
