@@ -121,6 +121,7 @@ FOR_CALIBRATION = {
     "NuSVC": NuSVC(RBF(gamma=0.4), nu=0.2, tol=1e-6),
     "LinearSVC": LinearSVC(tol=1e-6),
     "LinearSVC penalised": LinearSVC(tol=1e-6, intercept="penalised", intercept_scaling=2.0),
+    "LinearSVC l1": LinearSVC(tol=1e-6, loss="squared_hinge", penalty="l1"),
 }
 every_machine = pytest.mark.parametrize("machine", FOR_CALIBRATION.values(), ids=FOR_CALIBRATION.keys())
 NEAR = {"rtol": 1e-4, "atol": 1e-5}
@@ -274,6 +275,10 @@ def test_calibration_of_calibrated_outputs(method):
     first, second = (Calibrated(one, method=method, cv=4).fit(X, y) for one in (machine, plain))
     assert_allclose(first.predict_proba(X), second.predict_proba(X), rtol=1e-7)
     assert_array_equal(first.estimator_.decision_function(X), clone(machine).fit(X, y).decision_function(X))
+    linear = LinearSVC(multi_class=OneVersusRest(calibrated=True))  # folds within folds
+    third = Calibrated(linear, method=method).fit(X, y)
+    assert_array_equal(third.predict(X), third.predict_proba(X).argmax(axis=1))
+    assert third.score(X, y) > linear.fit(X, y).score(X, y) - 0.1
 
 
 class StallsOnFolds(LinearSolver):

@@ -336,6 +336,7 @@ class SVC(SupportVectorClassifier):
     See Also
     --------
     NuSVC : The same machine, with a bound on the share of errors instead of C.
+    LinearSVC : The linear kernel, for many samples or features.
     OneClassSVM : One class only.
 
     Notes

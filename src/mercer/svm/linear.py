@@ -258,6 +258,7 @@ class LinearSVC(ClassifierMixin, Labelled, LinearMachine):
     --------
     SVC : Any kernel.
     LinearSVR : Values instead of classes.
+    mercer.calibration.Calibrated : Probabilities.
 
     Notes
     -----
