@@ -114,6 +114,7 @@ SCHEMES: dict[str, Callable[[], Scheme]] = {
     "OneVersusOne": lambda: multiclass.OneVersusOne(),
     "OneVersusRest": lambda: multiclass.OneVersusRest(),
     "OneVersusRest balanced": lambda: multiclass.OneVersusRest(balanced=True),
+    "OneVersusRest calibrated": lambda: multiclass.OneVersusRest(calibrated=True),
     "OneVersusRest lee": lambda: multiclass.OneVersusRest(balanced=True, targets="lee"),
 }
 
@@ -160,6 +161,7 @@ CALIBRATED: dict[str, Callable[[], ClassifierMixin]] = {
     "Calibrated isotonic plain": lambda: calibration.Calibrated(svm.SVC(), method="isotonic", targets="plain"),
     "Calibrated temperature": lambda: calibration.Calibrated(svm.NuSVC(nu=0.4), method="temperature"),
     "Calibrated in-sample": lambda: calibration.Calibrated(svm.SVC(), cv="in-sample"),
+    "Calibrated linear": lambda: calibration.Calibrated(svm.LinearSVC()),
     "Calibrated scores": lambda: calibration.Calibrated(RidgeClassifier(tol=1e-12), cv=3),
     "SVC probability": lambda: svm.SVC(probability=True, class_weight="balanced"),
     "NuSVC probability": lambda: svm.NuSVC(nu=0.4, probability=True),

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from registry import training_set
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LinearRegression, RidgeClassifier
@@ -256,11 +257,20 @@ def test_schemes(scheme, n_classes):
         assert_allclose(apart.predict_proba(samples), calibrated.predict_proba(samples), rtol=1e-5)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_linear_machines(n_classes):
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic", "temperature"])
+def test_linear_machines(n_classes, method):
+    """The probabilities are those of the kernel machine with a linear kernel; of several classes, against the rest."""
     samples, y = training_set(SVC(), n=120, n_classes=n_classes)
-    machine = Calibrated(LinearSVC()).fit(samples, y, sample_weight=np.linspace(0.5, 1.5, 120))
-    assert_array_equal(machine.predict(samples), machine.predict_proba(samples).argmax(axis=1))
+    names, weight = np.array(["ant", "bee", "cat", "dog"])[y], np.linspace(0.5, 1.5, 120)
+    machine = Calibrated(LinearSVC(tol=1e-6), method=method).fit(samples, names, sample_weight=weight)
+    kernel_machine = SVC("linear", tol=1e-6, multi_class="ovr")
+    other = Calibrated(kernel_machine, method=method).fit(samples, names, sample_weight=weight)
+    assert len(machine.estimator_.coef_) == (1 if n_classes == 2 else n_classes)
+    assert not machine.calibration_.pairs
+    assert_allclose(machine.predict_proba(samples), other.predict_proba(samples), rtol=1e-4, atol=1e-5)
+    sparse = clone(machine).fit(csr_array(samples), names, sample_weight=weight)
+    assert_allclose(sparse.predict_proba(csr_array(samples)), machine.predict_proba(samples), rtol=1e-6)
 
 
 def test_a_calibrated_machine_may_be_calibrated_again():
@@ -371,6 +381,16 @@ def test_functions_refuse(fit):
         fit([1.0, 2.0], [True, False], targets="soft")
     # what has no weight need not be finite
     fit([1.0, 2.0, np.nan], [True, False, True], [1.0, 1.0, 0.0])
+
+
+@pytest.mark.parametrize("size", [1.0, -1.0, 1e6])
+def test_decision_values_that_differ_by_rounding(size):
+    """A machine that gives all samples to one side says nothing of them, however the last digits fall."""
+    positive = np.arange(40) < 10
+    values = size * (1.0 + np.where(positive, 1e-12, -1e-12))
+    assert fit_sigmoid(values, positive).slope == 0.0
+    assert np.ptp(fit_isotonic(values, positive).log_odds(values)) == 0.0
+    assert fit_sigmoid(size * (1.0 + np.where(positive, 1e-6, -1e-6)) * np.sign(size), positive).slope > 0.0
 
 
 def test_one_side_only():

@@ -88,6 +88,7 @@ BAD_PARAMETERS = [
         "multi_class must be 'ovo' or 'ovr' or 'dag' or 'ecoc' or 'one_class' or a Scheme, got",
     ),
     ("multi_class", OneVersusRest(balanced=1), "balanced must be True or False, got 1."),
+    ("multi_class", OneVersusRest(calibrated="yes"), "calibrated must be True or False, got 'yes'."),
     ("multi_class", OneVersusRest(targets="zero"), "targets must be 'signs' or 'lee', got 'zero'."),
     ("multi_class", OneClassPerClass(nu=2), "nu must be a float > 0 and <= 1, got 2."),
     ("multi_class", ErrorCorrectingCode("hadamard"), "code must be 'exhaustive' or 'dense' or 'sparse' or a matrix of"),

@@ -19,6 +19,9 @@ TARGETS = ("corrected", "plain")
 SURE = float(np.log(1e6))
 # Classes that touch are taken to be apart by this fraction of the spread of their decision values.
 TOUCHING = 1e-6
+# Decision values that differ by less than this fraction of their size are the same up to rounding: those of a machine
+# that gives all samples to one side.
+ROUNDING = 1e-8
 NEWTON_STEPS, HALVINGS = 100, 50
 # A Newton step that promises to gain less than this fraction of the loss is the last one.
 LAST_STEP = 1e-14
@@ -77,9 +80,10 @@ def fit_sigmoid(decision: Any, positive: Any, weight: Any = None, targets: str =
     Notes
     -----
     The problem is convex, so that a slope which would be negative without the constraint is 0 with it: the decision
-    values then say nothing, and every sample gets the mean target as its probability. Plain targets of classes that do
-    not overlap have no finite optimum; the sigmoid then has its centre between the classes, and an error of one in a
-    million at the samples nearest to it.
+    values then say nothing, and every sample gets the mean target as its probability. So it does where they are all
+    equal, or differ by rounding only, from the eighth digit on. Plain targets of classes that do not overlap have no
+    finite optimum; the sigmoid then has its centre between the classes, and an error of one in a million at the samples
+    nearest to it.
 
     References
     ----------
@@ -264,6 +268,9 @@ def _checked(decision: Any, positive: Any, weight: Any) -> tuple[np.ndarray, np.
     f = f[used]
     if not np.isfinite(f).all():
         raise ValueError("decision contains NaN or infinity.")
+    low, high = f.min(), f.max()
+    if high - low <= ROUNDING * max(abs(low), abs(high)):
+        f = np.full(len(f), 0.5 * low + 0.5 * high)
     return f, positive[used], w[used]
 
 

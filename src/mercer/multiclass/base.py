@@ -1,7 +1,7 @@
 """What a scheme is: class numbers in, tasks for machines out; decision values in, one score per class out."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -9,6 +9,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, clone
 
+from mercer.calibration.folds import HeldOut, Splits, fold_splitter
+from mercer.calibration.maps import Sigmoid, fit_sigmoid
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.parameters import check_parameters
@@ -16,6 +18,9 @@ from mercer.problems import DualProblem
 from mercer.solvers import SolverResult
 
 __all__ = ["Model", "OwnMachines", "Plan", "Scheme", "Task", "as_scheme"]
+
+# The folds of calibrated schemes, and what shuffles them.
+FOLDS, SEED = 5, 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +62,8 @@ class Scheme(BaseEstimator, ABC):
 
     unit_targets: ClassVar[bool] = True
     """Whether all machines are to reach +1 and -1."""
+    calibrated: bool = False
+    """Whether scores are made from log-odds, by a sigmoid for every machine, in place of decision values."""
 
     _parameters: ClassVar[dict[str, Any]] = {}
 
@@ -146,6 +153,8 @@ class Plan:
     """The sides of the classes, shape (n_machines, n_classes): -1, 0 (left out) or +1."""
     loss: str = "hinge"
     """What the machines lose at a decision value."""
+    maps: tuple[Sigmoid, ...] = ()
+    """From decision values to log-odds, one per machine; empty where the scheme is not calibrated."""
 
     @property
     def n_machines(self) -> int:
@@ -187,9 +196,68 @@ class Plan:
             tasks.append(Task(index, sign, cost, target))
         return tasks
 
+    def splits(self, codes: np.ndarray, weight: np.ndarray, classes: np.ndarray) -> Splits:
+        """The folds that a calibrated scheme learns from; none for the others, nor for two classes.
+
+        Parameters
+        ----------
+        codes, weight :
+            As in `tasks`.
+        classes : array of shape (n_classes,)
+            Their names, for errors.
+
+        Returns
+        -------
+        list of (train, test)
+        """
+        if not self.scheme.calibrated or self.n_classes == 2:
+            return []
+        alone = np.flatnonzero(np.bincount(codes[codes >= 0], minlength=self.n_classes) < 2)
+        if len(alone):
+            raise ValueError(
+                f"calibrated must be False where a class has a single sample, as {classes.tolist()[alone[0]]!r} has, "
+                "got True: one has to be learnt from, another one held out."
+            )
+        return fold_splitter(FOLDS, SEED)(None, codes, weight, classes)
+
+    def learn_maps(self, held_out: HeldOut, class_weight: np.ndarray) -> "Plan":
+        """The plan with a sigmoid for every machine, in which samples count as they do for the machine.
+
+        Parameters
+        ----------
+        held_out : HeldOut
+            All decision values, shape (m, n_machines), of samples that the machines have not been trained on.
+        class_weight : array of shape (m,)
+            The weights of their classes.
+
+        Returns
+        -------
+        Plan
+        """
+        values, codes, weight = held_out
+        price = weight * class_weight
+        maps = (
+            fit_sigmoid(values[task.index, k], task.sign > 0, task.cost * price[task.index])
+            for k, task in enumerate(self.tasks(codes, weight))
+        )
+        return replace(self, maps=tuple(maps))
+
     def scores(self, decision: np.ndarray) -> np.ndarray:
         """One score per class, shape (n, n_classes); the largest wins, the first of equals."""
+        if self.maps:
+            slope, offset = np.array(self.maps).T
+            decision = decision * slope + offset
         return self.scheme.scores(decision, self)
+
+    def decision(self, decision: np.ndarray) -> np.ndarray:
+        """What `decision_function` makes of all decision values, shape (n, n_machines).
+
+        The only ones there are, or scores; where these are of two classes, their difference.
+        """
+        if self.n_machines == 1:
+            return decision[:, 0]
+        scores = self.scores(decision)
+        return scores[:, 1] - scores[:, 0] if self.n_classes == 2 else scores
 
     def gathered(self, values: np.ndarray) -> np.ndarray:
         """Values of the machines, shape (n, n_machines), summed up for every class with the signs of the code."""

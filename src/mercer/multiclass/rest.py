@@ -13,7 +13,7 @@ __all__ = ["OneVersusRest"]
 class OneVersusRest(Scheme):
     """One machine per class against the rest; the class with the largest output wins. [B §7.1.3]
 
-    The score of a class is the decision value of its machine.
+    The score of a class is the decision value of its machine, or its log-odds.
 
     Parameters
     ----------
@@ -24,6 +24,11 @@ class OneVersusRest(Scheme):
     targets : {"signs", "lee"}, default="signs"
         What a machine is to reach: +1 for its class and -1 for the rest, or -1 / (K - 1) for the rest, so that the
         targets of a sample add up to zero over the machines [1]_.
+    calibrated : bool, default=False
+        Make the outputs of the machines comparable, each of which has a scale of its own: a score is then the log-odds
+        of the class against the rest, by a sigmoid per machine, see `mercer.calibration.fit_sigmoid`. Balanced costs
+        and class weights count in the sigmoids too. For two classes there is one machine and nothing to compare: it
+        stays as it is.
 
     See Also
     --------
@@ -32,6 +37,12 @@ class OneVersusRest(Scheme):
     Notes
     -----
     K problems of all n samples each, over one matrix of kernel values where it fits the memory.
+
+    Sigmoids are learnt from five folds, which makes six trainings of one, together over the same matrix. Every class
+    needs two samples. The folds are always dealt out in the same way; they are dealt out by samples, so that a sample
+    of weight 2 counts as two in everything but its fold, where two samples may part. A calibration of the scores
+    (`mercer.calibration.Calibrated`, ``probability=True``) learns from machines of its own folds, with the sigmoids of
+    all samples where they share one matrix: to Platt's map and the isotonic one these make no difference.
 
     References
     ----------
@@ -47,11 +58,16 @@ class OneVersusRest(Scheme):
     array([0, 1, 2])
     """
 
-    _parameters: ClassVar = {"balanced": Choice(True, False), "targets": Choice("signs", "lee")}
+    _parameters: ClassVar = {
+        "balanced": Choice(True, False),
+        "targets": Choice("signs", "lee"),
+        "calibrated": Choice(True, False),
+    }
 
-    def __init__(self, balanced=False, targets="signs"):
+    def __init__(self, balanced=False, targets="signs", calibrated=False):
         self.balanced = balanced
         self.targets = targets
+        self.calibrated = calibrated
 
     @property
     def unit_targets(self) -> bool:  # type: ignore[override]

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from mercer.problems import DualProblem, nu_margin, soft_margin
 from mercer.solvers import SolverResult, combine, warn_unless_solved
 from mercer.sums import inner
 from mercer.svm.base import SupportVectorMachine, dense_row, one_or_all, sparse_rows
-from mercer.svm.folds import Folds, naming_the_fold
+from mercer.svm.folds import Folds, decide, naming_the_fold
 from mercer.svm.labels import ClassWeight, Labelled
 from mercer.svm.probabilities import Probabilities
 from mercer.threads import limit_threads
@@ -89,14 +90,23 @@ class SupportVectorClassifier(ClassifierMixin, Labelled, Probabilities, SupportV
         weight = self._weights(sample_weight, X)
         codes = self._encode(y, weight)
         plan = self._scheme.plan(len(self.classes_), getattr(self, "loss", "hinge"))
+        of_scheme = Folds(codes, weight, plan.splits(codes, weight, self.classes_))
+        asked_for = Folds(codes, weight, [] if split is None else split(X, codes, weight, self.classes_))
         with limit_threads(self.n_threads):
             gram = self._make_gram(X, weight)
-            folds = Folds(plan, gram, codes, weight, [] if split is None else split(X, codes, weight, self.classes_))
-            lessons = [(some, weight * self._class_weights(some, weight)) for some in (codes, *folds.taught)]
+            everyone = (codes, *of_scheme.taught, *asked_for.taught)
+            lessons = [(some, weight * self._class_weights(some, weight)) for some in everyone]
             (functions, results), *learnt = self._learn(plan, gram, weight, lessons)
-            self._plan = plan
-            pairs = coupled and bool(pairs_of(self, plan.n_classes))
-            held_out = folds.held_out([functions for functions, _ in learnt], pairs) if learnt else None
+            of_folds = [of_fold for of_fold, _ in learnt]
+            raw = partial(decide, gram)
+            if of_scheme.splits:
+                seen = of_scheme.held_out(of_folds[: len(of_scheme.splits)], raw)
+                plan = plan.learn_maps(seen, self._class_weights(seen.codes, seen.weight))
+            self._plan, held_out = plan, None
+            if asked_for.splits:
+                pairs = coupled and bool(pairs_of(self, plan.n_classes))
+                values = raw if pairs else lambda some, test: plan.decision(raw(some, test))
+                held_out = asked_for.held_out(of_folds[len(of_scheme.splits) :], values)
         self.norm_ = one_or_all([f.norm for f in functions])
         self.margin_ = one_or_all([f.margin for f in functions])
         slacks = [(f.index, f.slack) for f in functions]
@@ -107,8 +117,8 @@ class SupportVectorClassifier(ClassifierMixin, Labelled, Probabilities, SupportV
         self._keep_model(X, [(f.index, f.coefficients) for f in functions], [f.offset for f in functions], results)
         self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_))
         if learnt and self._warns and self.result_.status == "solved":
-            of_folds = combine([result for _, results in learnt for result in results])
-            warn_unless_solved(of_folds, f"A fold of {type(self).__name__}")
+            all_folds = combine([result for _, results in learnt for result in results])
+            warn_unless_solved(all_folds, f"A fold of {type(self).__name__}")
         return held_out
 
     def _learn(
@@ -326,6 +336,7 @@ class SVC(SupportVectorClassifier):
     See Also
     --------
     NuSVC : The same machine, with a bound on the share of errors instead of C.
+    LinearSVC : The linear kernel, for many samples or features.
     OneClassSVM : One class only.
 
     Notes

@@ -1,18 +1,19 @@
 """Cross-validation over one Gram matrix: who is taught in every fold, and decision values of what it holds out."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
-from mercer.calibration.folds import HeldOut
+from mercer.calibration.folds import HeldOut, Splits
 from mercer.errors import InfeasibleError
 from mercer.gram import Gram
-from mercer.multiclass import Plan
 from mercer.svm.base import sparse_rows
 
-__all__ = ["Folds", "naming_the_fold"]
+__all__ = ["Folds", "decide", "naming_the_fold"]
+
+Learnt = TypeVar("Learnt")
 
 
 class Function(Protocol):
@@ -27,12 +28,12 @@ class Function(Protocol):
 
 
 class Folds:
-    """The folds of a classifier, over the Gram matrix of all its samples.
+    """The folds of a classifier.
 
     Parameters
     ----------
-    plan, gram, codes, weight :
-        Of all samples: the scheme, the kernel matrix, class numbers (-1: takes no part) and weights.
+    codes, weight :
+        Of all samples: class numbers (-1: takes no part) and weights.
     splits : list of (train, test)
         Numbers of samples with a class.
 
@@ -42,44 +43,30 @@ class Folds:
         Class numbers as each fold is to learn them, -1 for what it is not to see.
     """
 
-    def __init__(
-        self,
-        plan: Plan,
-        gram: Gram,
-        codes: np.ndarray,
-        weight: np.ndarray,
-        splits: Sequence[tuple[np.ndarray, np.ndarray]],
-    ):
-        self.plan, self.gram, self.codes, self.weight, self.splits = plan, gram, codes, weight, splits
+    def __init__(self, codes: np.ndarray, weight: np.ndarray, splits: Splits):
+        self.codes, self.weight, self.splits = codes, weight, splits
         self.taught = []
         for train, _ in splits:
             seen = np.full(len(codes), -1)
             seen[train] = codes[train]
             self.taught.append(seen)
 
-    def held_out(self, learnt: Sequence[Sequence[Function]], pairs: bool) -> HeldOut:
-        """Decision values of the samples that each fold holds out, from the functions that it has learnt.
-
-        One column per function where these are pairs of classes, or what the decision function gives.
-        """
-        values = [
-            self._decide(functions, test, pairs) for functions, (_, test) in zip(learnt, self.splits, strict=True)
-        ]
+    def held_out(self, learnt: Iterable[Learnt], decide: Callable[[Learnt, np.ndarray], np.ndarray]) -> HeldOut:
+        """What each fold, from what it has learnt, decides about the samples that it holds out."""
+        values = [decide(one, test) for one, (_, test) in zip(learnt, self.splits, strict=True)]
         index = np.concatenate([test for _, test in self.splits])
         return HeldOut(np.concatenate(values), self.codes[index], self.weight[index])
 
-    def _decide(self, functions: Sequence[Function], test: np.ndarray, pairs: bool) -> np.ndarray:
-        """All functions for all samples, over kernel values computed once: all folds together see K at most once."""
-        rows = sparse_rows([(function.index, function.coefficients) for function in functions], self.gram.n)
-        support = np.unique(rows.indices)
-        coefficients = rows[:, support].T if len(functions) > 1 else rows[:, support].toarray().T
-        raw = self.gram.dot_part(test, support, coefficients) + np.array([function.offset for function in functions])
-        if pairs:
-            return raw
-        if len(functions) == 1:
-            return raw[:, 0]
-        scores = self.plan.scores(raw)
-        return scores[:, 1] - scores[:, 0] if self.plan.n_classes == 2 else scores
+
+def decide(gram: Gram, functions: Sequence[Function], test: np.ndarray) -> np.ndarray:
+    """Values of all functions for some samples, over kernel values computed once.
+
+    All folds of a set of them together see K at most once.
+    """
+    rows = sparse_rows([(function.index, function.coefficients) for function in functions], gram.n)
+    support = np.unique(rows.indices)
+    coefficients = rows[:, support].T if len(functions) > 1 else rows[:, support].toarray().T
+    return gram.dot_part(test, support, coefficients) + np.array([function.offset for function in functions])
 
 
 @contextmanager

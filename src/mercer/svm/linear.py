@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
@@ -32,6 +32,7 @@ from mercer.solvers import (
     warn_unless_solved,
 )
 from mercer.svm.base import VECTORS, Machine, one_or_all
+from mercer.svm.folds import Folds, naming_the_fold
 from mercer.svm.labels import ClassWeight, Labelled
 from mercer.svm.novelty import ROUNDING
 from mercer.threads import limit_threads
@@ -39,6 +40,17 @@ from mercer.threads import limit_threads
 __all__ = ["LinearOneClassSVM", "LinearSVC", "LinearSVR"]
 
 SOLVERS: dict[str, Any] = {"auto": LinearSolver, "newton": ProximalNewton, "descent": CoordinateDescent}
+
+
+class LinearFunction(NamedTuple):
+    """A decision function, as it has been learnt from some of the samples."""
+
+    weights: np.ndarray
+    """Of all features of the Gram matrix, the constant one included."""
+    offset: float
+    """The free one."""
+    norm: float
+    result: SolverResult
 
 
 class LinearMachine(Machine):
@@ -81,16 +93,18 @@ class LinearMachine(Machine):
         gram: LinearGram,
         problems: Sequence[DualProblem],
         model: Callable[[DualProblem, SolverResult], Model] | None = None,
-    ) -> None:
-        """Weights, offsets and the certificate of the problems, at the penalty that is asked for."""
+        further: Sequence[DualProblem] = (),
+    ) -> list[LinearFunction]:
+        """Keep weights, offsets and the certificate of the problems; what `further` ones give is returned."""
+        every = [*problems, *further]
         if self.penalty == "l2":
-            self._keep_weights(gram, problems, self._fit_problems(problems), model)
-            return
-        found = [self._sparse_solver().solve(problem, self.callback) for problem in problems]
-        table, scale = np.array([weights for weights, _, _ in found]), np.sqrt(gram.constant)
-        self.coef_ = table[:, :-1] if scale else table
-        self.intercept_ = np.array([offset + (scale * w[-1] if scale else 0.0) for w, offset, _ in found])
-        self._keep_results(problems, [result for *_, result in found], np.abs(table).sum(axis=1))
+            results = self._fit_problems(problems, 0, further)
+            functions = [function_of(gram, p, r, model) for p, r in zip(every, results, strict=True)]
+        else:
+            found = [self._sparse_solver().solve(problem, self.callback) for problem in every]
+            functions = [LinearFunction(w, offset, float(np.abs(w).sum()), result) for w, offset, result in found]
+        self._keep(gram, problems, functions[: len(problems)])
+        return functions[len(problems) :]
 
     def _sparse_solver(self) -> SparseNewton:
         return SparseNewton(
@@ -108,32 +122,16 @@ class LinearMachine(Machine):
         if self.penalty == "l1" and not (isinstance(self.solver, str) and self.solver == "auto"):
             raise ValueError(f"penalty='l1' needs solver='auto', got {self.solver!r}.")
 
-    def _keep_weights(
-        self,
-        gram: LinearGram,
-        problems: Sequence[DualProblem],
-        results: Sequence[SolverResult],
-        model: Callable[[DualProblem, SolverResult], Model] | None = None,
-    ) -> None:
-        """Weights and offsets of the solutions, scaled as a model says, and the certificate."""
-        weights, offsets, norms = [], [], []
-        pairs = list(zip(problems, results, strict=True))
-        for problem, result in pairs:
-            w = gram.sums(np.bincount(problem.index, weights=problem.sign * result.a, minlength=gram.n))
-            scale, offset, _ = model(problem, result) if model else Model(1.0, result.offsets.plus, 1.0)
-            offsets.append(offset + (scale * np.sqrt(gram.constant) * w[-1] if gram.constant else 0.0))
-            weights.append(scale * (w[:-1] if gram.constant else w))
-            norms.append(scale * float(np.sqrt(problem.squared_norm(result.a, result.gradient))))
-        self.coef_, self.intercept_ = np.array(weights), np.array(offsets)
-        self._keep_results(problems, results, norms)
-
-    def _keep_results(
-        self, problems: Sequence[DualProblem], results: Sequence[SolverResult], norms: Sequence[float] | np.ndarray
-    ) -> None:
-        self.result_ = combine(results)
+    def _keep(self, gram: LinearGram, problems: Sequence[DualProblem], functions: Sequence[LinearFunction]) -> None:
+        """The weights, the offsets and the certificate."""
+        table, constant = np.array([function.weights for function in functions]), np.sqrt(gram.constant)
+        offsets = np.array([function.offset for function in functions])
+        self.coef_ = table[:, :-1] if constant else table
+        self.intercept_ = offsets + constant * table[:, -1] if constant else offsets
+        self.result_ = combine([function.result for function in functions])
         self.n_iter_ = self.result_.n_iter
-        self.norm_ = one_or_all(list(norms))
-        used = [p.index[r.a > 0] for p, r in zip(problems, results, strict=True)]
+        self.norm_ = one_or_all([function.norm for function in functions])
+        used = [p.index[function.result.a > 0] for p, function in zip(problems, functions, strict=True)]
         self.support_ = np.unique(np.concatenate(used))
         if self._warns:
             warn_unless_solved(self.result_, type(self).__name__)
@@ -175,6 +173,19 @@ class LinearMachine(Machine):
         for machine in machines:
             machine.set_params(warm_start=self.warm_start)
         return machines
+
+
+def function_of(
+    gram: LinearGram,
+    problem: DualProblem,
+    result: SolverResult,
+    model: Callable[[DualProblem, SolverResult], Model] | None,
+) -> LinearFunction:
+    """The function of a solution, scaled as a model says."""
+    scale, offset, _ = model(problem, result) if model else Model(1.0, result.offsets.plus, 1.0)
+    w = gram.sums(np.bincount(problem.index, weights=problem.sign * result.a, minlength=gram.n))
+    norm = scale * float(np.sqrt(problem.squared_norm(result.a, result.gradient)))
+    return LinearFunction(scale * w, offset, norm, result)
 
 
 class LinearSVC(ClassifierMixin, Labelled, LinearMachine):
@@ -247,6 +258,7 @@ class LinearSVC(ClassifierMixin, Labelled, LinearMachine):
     --------
     SVC : Any kernel.
     LinearSVR : Values instead of classes.
+    mercer.calibration.Calibrated : Probabilities.
 
     Notes
     -----
@@ -344,16 +356,35 @@ class LinearSVC(ClassifierMixin, Labelled, LinearMachine):
         weight = self._weights(sample_weight, X)
         codes = self._encode(y, weight)
         plan = self._scheme.plan(len(self.classes_), self.loss)
-        weights = weight * self._class_weights(codes, weight)
+        folds = Folds(codes, weight, plan.splits(codes, weight, self.classes_))
         own = plan.scheme if isinstance(plan.scheme, OwnMachines) else None
         build = own.problem if own else self._problem
+        problems: list[DualProblem] = []
         with limit_threads(self.n_threads):
             gram = self._make_gram(X)
-            problems = [build(gram, task, weights[task.index]) for task in plan.tasks(codes, weight)]
-            self._learn(gram, problems, own.model if own else None)
+            for k, some in enumerate((codes, *folds.taught)):
+                weights = weight * self._class_weights(some, weight)
+                with naming_the_fold(k > 0):
+                    problems += [build(gram, task, weights[task.index]) for task in plan.tasks(some, weight)]
+            n = plan.n_machines
+            of_folds = self._learn(gram, problems[:n], own.model if own else None, problems[n:])
+            if of_folds:
+                plan = self._learn_maps(plan, folds, gram, of_folds)
         self._plan, self._fitted_C = plan, self.C
         with np.errstate(divide="ignore"):
             self.margin_ = one_or_all(list(1.0 / np.atleast_1d(self.norm_)))
+
+    def _learn_maps(self, plan: Plan, folds: Folds, gram: LinearGram, learnt: Sequence[LinearFunction]) -> Plan:
+        """The plan with what its folds, whose functions come one fold after the other, say of what they hold out."""
+        if self._warns and self.result_.status == "solved":
+            warn_unless_solved(combine([function.result for function in learnt]), f"A fold of {type(self).__name__}")
+
+        def decide(functions: Sequence[LinearFunction], test: np.ndarray) -> np.ndarray:
+            return np.column_stack([gram.products(f.weights, test) + f.offset for f in functions])
+
+        n = plan.n_machines
+        held_out = folds.held_out([learnt[k : k + n] for k in range(0, len(learnt), n)], decide)
+        return plan.learn_maps(held_out, self._class_weights(held_out.codes, held_out.weight))
 
     def _problem(self, gram: LinearGram, task: Task, weight: np.ndarray) -> DualProblem:
         squared, cost = self.loss == "squared_hinge", self.C * task.cost * weight
@@ -392,10 +423,7 @@ class LinearSVC(ClassifierMixin, Labelled, LinearMachine):
             `predict` takes the largest.
         """
         decision = self._raw_decision(X)
-        if self._plan.n_machines == 1:
-            return decision[:, 0]
-        scores = self._plan.scores(decision)
-        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+        return self._plan.decision(decision)
 
     def predict(self, X):
         """Classes.
