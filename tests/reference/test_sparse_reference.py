@@ -181,6 +181,10 @@ def test_machines(rng):
         (OurSVC(penalty="l1"), "penalty='l1' needs loss='squared_hinge', got 'hinge'"),
         (OurSVR(penalty="l1"), "penalty='l1' needs loss='quadratic', got 'linear'"),
         (OurSVC(penalty="l1", loss="squared_hinge", solver="newton"), "penalty='l1' needs solver='auto', got 'newton'"),
+        (
+            OurSVC(penalty="l1", loss="squared_hinge", multi_class="one_class"),
+            "penalty='l1' needs a scheme of machines for two, got multi_class='one_class'",
+        ),
         (OurSVC(penalty="l0"), "penalty must be 'l2' or 'l1', got 'l0'"),
     ):
         with pytest.raises(ValueError, match=message):

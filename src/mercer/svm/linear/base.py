@@ -1,0 +1,183 @@
+"""What all linear machines share."""
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import clone
+from sklearn.utils.validation import (
+    _check_y,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
+
+from mercer.data import RowBlocks
+from mercer.gram import LinearGram
+from mercer.kernels import Linear
+from mercer.multiclass import Model
+from mercer.problems import DualProblem
+from mercer.solvers import (
+    CoordinateDescent,
+    LinearSolver,
+    ProximalNewton,
+    Solver,
+    SolverResult,
+    SparseNewton,
+    combine,
+    warn_unless_solved,
+)
+from mercer.svm.base import VECTORS, Machine, one_or_all
+from mercer.threads import limit_threads
+
+__all__ = ["LinearFunction", "LinearMachine", "function_of"]
+
+SOLVERS: dict[str, Any] = {"auto": LinearSolver, "newton": ProximalNewton, "descent": CoordinateDescent}
+
+
+class LinearFunction(NamedTuple):
+    """A decision function, as it has been learnt from some of the samples."""
+
+    weights: np.ndarray
+    """Of all features of the Gram matrix, the constant one included."""
+    offset: float
+    """The free one."""
+    norm: float
+    result: SolverResult
+
+
+class LinearMachine(Machine):
+    """What the linear machines share: weights of features, the kinds of offset, the solver."""
+
+    _parameters = Machine._parameters
+
+    coef_: np.ndarray
+    intercept_: np.ndarray
+    penalty = "l2"
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _solver(self) -> Solver:
+        if isinstance(self.solver, str) and self.solver in SOLVERS:
+            return SOLVERS[self.solver](
+                tol=self.tol,
+                gap_tol=self.gap_tol,
+                max_iter=self.max_iter,
+                max_seconds=self.max_seconds,
+                n_threads=self.n_threads,
+            )
+        if isinstance(self.solver, Solver) and not isinstance(self.solver, type):
+            return self.solver
+        raise ValueError(f"solver must be {' or '.join(map(repr, SOLVERS))} or a solver, got {self.solver!r}.")
+
+    @property
+    def _free(self) -> bool:
+        """Whether there is an offset without a price."""
+        return self.intercept == "free"
+
+    def _make_gram(self, X: Any) -> LinearGram:
+        return LinearGram(X, float(self.intercept_scaling) ** 2 if self.intercept == "penalised" else 0.0)
+
+    def _learn(
+        self,
+        gram: LinearGram,
+        problems: Sequence[DualProblem],
+        model: Callable[[DualProblem, SolverResult], Model] | None = None,
+        further: Sequence[DualProblem] = (),
+    ) -> list[LinearFunction]:
+        """Keep weights, offsets and the certificate of the problems; what `further` ones give is returned."""
+        every = [*problems, *further]
+        if self.penalty == "l2":
+            results = self._fit_problems(problems, 0, further)
+            functions = [function_of(gram, p, r, model) for p, r in zip(every, results, strict=True)]
+        else:
+            found = [self._sparse_solver().solve(problem, self.callback) for problem in every]
+            functions = [LinearFunction(w, offset, float(np.abs(w).sum()), result) for w, offset, result in found]
+        self._keep(gram, problems, functions[: len(problems)])
+        return functions[len(problems) :]
+
+    def _sparse_solver(self) -> SparseNewton:
+        return SparseNewton(
+            tol=self.tol,
+            gap_tol=self.gap_tol,
+            max_iter=self.max_iter,
+            max_seconds=self.max_seconds,
+            n_threads=self.n_threads,
+        )
+
+    def _check_penalty(self, squared: str) -> None:
+        """The L1 penalty needs the squared loss and has a solver of its own."""
+        if self.penalty == "l1" and self.loss != squared:
+            raise ValueError(f"penalty='l1' needs loss={squared!r}, got {self.loss!r}.")
+        if self.penalty == "l1" and not (isinstance(self.solver, str) and self.solver == "auto"):
+            raise ValueError(f"penalty='l1' needs solver='auto', got {self.solver!r}.")
+
+    def _keep(self, gram: LinearGram, problems: Sequence[DualProblem], functions: Sequence[LinearFunction]) -> None:
+        """The weights, the offsets and the certificate."""
+        table, constant = np.array([function.weights for function in functions]), np.sqrt(gram.constant)
+        offsets = np.array([function.offset for function in functions])
+        self.coef_ = table[:, :-1] if constant else table
+        self.intercept_ = offsets + constant * table[:, -1] if constant else offsets
+        self.result_ = combine([function.result for function in functions])
+        self.n_iter_ = self.result_.n_iter
+        self.norm_ = one_or_all([function.norm for function in functions])
+        used = [p.index[function.result.a > 0] for p, function in zip(problems, functions, strict=True)]
+        self.support_ = np.unique(np.concatenate(used))
+        if self._warns:
+            warn_unless_solved(self.result_, type(self).__name__)
+
+    def _take_samples(self, X: Any, y: Any = "no_validation", **check_y: Any) -> Any:
+        if not isinstance(X, RowBlocks):
+            return super()._take_samples(X, y, **check_y)
+        self.n_features_in_ = X.shape[1]
+        if isinstance(y, str):
+            return X
+        if y is None:
+            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        y = _check_y(y, estimator=self, **check_y)
+        check_consistent_length(X, y)
+        return X, y
+
+    def _raw_decision(self, X: Any) -> np.ndarray:
+        """Decision values of all problems, shape (n, n_problems)."""
+        check_is_fitted(self)
+        if isinstance(X, RowBlocks):
+            return np.concatenate([self._raw_decision(block) for _, block in X])
+        X = validate_data(self, X, reset=False, **VECTORS)
+        with limit_threads(self.n_threads):
+            if len(self.coef_) == 1:
+                return LinearGram(X).products(self.coef_[0])[:, np.newaxis] + self.intercept_
+            return (X @ self.coef_.T if issparse(X) else Linear()(X, self.coef_)) + self.intercept_
+
+    def _starts(self, problems, first):
+        starts = super()._starts(problems, first)
+        factor = getattr(self, "C", 1.0) / getattr(self, "_fitted_C", 1.0)  # multipliers grow with the price of errors
+        return [None if start is None else factor * start for start in starts]
+
+    def _path(self, X: Any, y: Any, C: Sequence[float], sample_weight: Any) -> list[Any]:
+        machines: list[Any] = []
+        for price in C:
+            machine = copy(machines[-1]) if machines else clone(self)
+            machine.set_params(C=price, warm_start=True)
+            machines.append(machine.fit(X, y, sample_weight))
+        for machine in machines:
+            machine.set_params(warm_start=self.warm_start)
+        return machines
+
+
+def function_of(
+    gram: LinearGram,
+    problem: DualProblem,
+    result: SolverResult,
+    model: Callable[[DualProblem, SolverResult], Model] | None,
+) -> LinearFunction:
+    """The function of a solution, scaled as a model says."""
+    scale, offset, _ = model(problem, result) if model else Model(1.0, result.offsets.plus, 1.0)
+    w = gram.sums(np.bincount(problem.index, weights=problem.sign * result.a, minlength=gram.n))
+    norm = scale * float(np.sqrt(problem.squared_norm(result.a, result.gradient)))
+    return LinearFunction(scale * w, offset, norm, result)
