@@ -240,7 +240,7 @@ def test_names_of_features():
         assert machine.n_features_in_ == 2
 
 
-@pytest.mark.parametrize("scheme", ["ovo", "dag", "ovr", "ecoc", "one_class"])
+@pytest.mark.parametrize("scheme", ["ovo", "dag", "ovr", "ecoc", "one_class", "crammer_singer", "lee_lin_wahba"])
 @pytest.mark.parametrize("n_classes", [2, 3, 4])
 def test_schemes(scheme, n_classes):
     """Pairs are coupled; of any other scheme the scores are calibrated. Folds agree with machines of their own."""

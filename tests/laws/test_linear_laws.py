@@ -262,7 +262,9 @@ def test_two_classes_are_one_machine_under_every_scheme(scheme):
     assert_identical(LinearSVC().fit(X, y), LinearSVC(multi_class=scheme).fit(X, y))
 
 
-@pytest.mark.parametrize("scheme", ["ovo", "dag", "ecoc", "one_class"])
+@pytest.mark.parametrize(
+    "scheme", ["ovo", "dag", "ecoc", "one_class", "weston_watkins", "crammer_singer", "lee_lin_wahba"]
+)
 def test_other_schemes(scheme):
     X, y = training_set(LinearSVC(), n=120, n_classes=4)
     X = X + 6.0

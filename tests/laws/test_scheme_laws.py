@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from registry import SCHEMES, training_set
+from registry import SCHEMES, exact, training_set
 from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 
@@ -14,21 +14,26 @@ from mercer.kernels import RBF
 from mercer.multiclass import (
     DAG,
     ErrorCorrectingCode,
+    JointScheme,
     OneClassPerClass,
     OneVersusOne,
     OwnMachines,
     Scheme,
     as_scheme,
 )
+from mercer.solvers import BlockDescent, JointResult
 from mercer.svm import SVC, NuSVC
 
 every_scheme = pytest.mark.parametrize("make", SCHEMES.values(), ids=SCHEMES.keys())
-for_two = {name: make for name, make in SCHEMES.items() if not isinstance(make(), OwnMachines)}
+for_two = {name: make for name, make in SCHEMES.items() if not isinstance(make(), (JointScheme, OwnMachines))}
+JOINT = {name: make for name, make in SCHEMES.items() if isinstance(make(), JointScheme)}
 MACHINES = {
-    f"{machine.__name__} {name}": lambda machine=machine, scheme=scheme: machine(multi_class=scheme())
+    f"{machine.__name__} {name}": lambda machine=machine, scheme=scheme: machine(
+        multi_class=scheme(), **exact(scheme())
+    )
     for name, scheme in SCHEMES.items()
     for machine in (SVC, NuSVC)
-    if machine is SVC or scheme().unit_targets
+    if machine is SVC or (scheme().unit_targets and name not in JOINT)
 }
 every_machine = pytest.mark.parametrize("make", MACHINES.values(), ids=MACHINES.keys())
 CLOSE = {"rtol": 1e-6, "atol": 1e-7}
@@ -54,7 +59,7 @@ def decision_values(machine, X):
 def test_registry_is_complete():
     public = {getattr(multiclass, name) for name in multiclass.__all__}
     public = {item for item in public if isinstance(item, type) and issubclass(item, Scheme)}
-    assert {type(make()) for make in SCHEMES.values()} == public - {Scheme, OwnMachines}
+    assert {type(make()) for make in SCHEMES.values()} == public - {Scheme, JointScheme, OwnMachines}
     assert all(name.split()[0] == type(make()).__name__ for name, make in SCHEMES.items())
 
 
@@ -140,7 +145,10 @@ def test_shapes(make):
         assert getattr(machine, name).shape == (n_machines,), name
     assert machine.distance(X).shape == (len(X), n_machines)
     assert_allclose(machine.distance(X) * machine.norm_, decision_values(machine, X), rtol=1e-9, atol=1e-9)
-    assert len(machine.result_.parts) == n_machines
+    if isinstance(machine.multi_class, JointScheme):
+        assert isinstance(machine.result_, JointResult)
+    else:
+        assert len(machine.result_.parts) == n_machines
 
 
 # --- two classes ------------------------------------------------------------------------------------------
@@ -312,7 +320,7 @@ def test_an_unseen_label_when_scoring(make):
     assert 0 < known <= 1
 
 
-@pytest.mark.parametrize("scheme", ["ovr", "ecoc", "one_class"])
+@pytest.mark.parametrize("scheme", ["ovr", "ecoc", "one_class", "weston_watkins", "crammer_singer", "lee_lin_wahba"])
 def test_a_thousand_classes(scheme):
     """Of a sample each; the coefficients stay sparse."""
     centres = np.random.default_rng(0).normal(size=(1000, 12)) * 8

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from mercer.gram import Gram
 
@@ -158,6 +159,24 @@ class JointProblem:
     def squared_norm(self, a: np.ndarray, f: np.ndarray) -> float:
         """The sum of the squared norms of all w_k."""
         return max(0.0, float((self.coefficients(a) * f).sum()))
+
+    def norms(self, a: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """The norms of all w_k."""
+        return np.sqrt(np.maximum(0.0, (self.coefficients(a) * f).sum(axis=0)))
+
+    def margins(self, a: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Per class, how far from its hyperplane the margin ends, in feature space.
+
+        It is t / |w_k| for absolute margins; for relative ones, where a class has a hyperplane against every other, the
+        smallest of all t / |w_k - w_l|.
+        """
+        norms = self.norms(a, f)
+        if self.margin == "relative":
+            inner = csr_array(self.coefficients(a).T) @ f
+            square = norms**2 - inner - inner.T + norms[:, np.newaxis] ** 2
+            norms = np.sqrt(np.maximum(0.0, square.max(axis=1)))
+        with np.errstate(divide="ignore"):
+            return self.target / norms
 
     def losses(self, slopes: np.ndarray) -> np.ndarray:
         """L of every sample."""

@@ -18,11 +18,12 @@ from sklearn.utils.validation import (
 from mercer.data import RowBlocks
 from mercer.gram import LinearGram
 from mercer.kernels import Linear
-from mercer.multiclass import Model, OwnMachines, Plan, Task
+from mercer.multiclass import JointScheme, Model, OwnMachines, Plan, Task
 from mercer.parameters import Choice, Number
 from mercer.problems import DualProblem, epsilon_tube, one_class, soft_margin
 from mercer.solvers import (
     CoordinateDescent,
+    JointResult,
     LinearSolver,
     ProximalNewton,
     Solver,
@@ -31,7 +32,8 @@ from mercer.solvers import (
     warn_unless_solved,
 )
 from mercer.svm.base import VECTORS, Machine, one_or_all
-from mercer.svm.labels import ClassWeight, Labelled
+from mercer.svm.joint import JointlyLabelled
+from mercer.svm.labels import ClassWeight
 from mercer.svm.novelty import ROUNDING
 from mercer.threads import limit_threads
 
@@ -137,7 +139,7 @@ class LinearMachine(Machine):
         return machines
 
 
-class LinearSVC(ClassifierMixin, Labelled, LinearMachine):
+class LinearSVC(ClassifierMixin, JointlyLabelled, LinearMachine):
     """Linear support vector classifier: `SVC` with a linear kernel, for many samples or many features.
 
     .. math::
@@ -159,7 +161,9 @@ class LinearSVC(ClassifierMixin, Labelled, LinearMachine):
     intercept_scaling : float > 0, default=1.0
         The constant feature, if penalised; larger makes the offset cheaper.
     multi_class : str or Scheme, default="ovr"
-        Several classes from machines for two, see `mercer.multiclass`.
+        How several classes are told apart, see `mercer.multiclass`: "ovr", "ovo", "dag", "ecoc" and "one_class" have
+        several machines; "weston_watkins", "crammer_singer" and "lee_lin_wahba" have one objective for all classes, for
+        the hinge loss, a finite C and data in memory.
     class_weight : dict, "balanced" or None, default=None
         Factors of C per class; "balanced" makes all classes count the same.
     tol : float > 0, default=1e-3
@@ -175,7 +179,7 @@ class LinearSVC(ClassifierMixin, Labelled, LinearMachine):
     warm_start : bool, default=False
         Start from the last solution when `fit` is called again with as many samples.
     solver : {"auto", "newton", "descent"} or Solver, default="auto"
-        See `mercer.solvers`.
+        See `mercer.solvers`. With one objective for all classes "auto" stands for `BlockDescent`.
     callback : callable or None, default=None
         Told the `Progress` of the solver; a true value stops it.
 
@@ -187,10 +191,11 @@ class LinearSVC(ClassifierMixin, Labelled, LinearMachine):
         The weights w.
     intercept_ : ndarray of shape (n_problems,)
         The offsets b.
-    result_ : SolverResult
-        The certificate: objectives, gap, violation, history.
+    result_ : SolverResult or JointResult
+        The certificate: objectives, gap, violation, history. A `JointResult` if there is one objective for all classes.
     norm_, margin_ : float or ndarray of shape (n_problems,)
-        ``|w|`` (with the penalised offset) and the margin ``1 / |w|``.
+        ``|w|`` (with the penalised offset) and the margin ``1 / |w|``; for one objective see
+        `mercer.problems.JointProblem.margins`.
     support_ : int ndarray of shape (n_support,)
         Numbers of the support vectors.
     n_iter_ : int
@@ -294,6 +299,8 @@ class LinearSVC(ClassifierMixin, Labelled, LinearMachine):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         self._check_all()
         X, y = self._take_samples(X, y)
+        if isinstance(X, RowBlocks) and isinstance(self._scheme, JointScheme):
+            raise TypeError(f"X must be in memory for multi_class={self.multi_class!r}, got RowBlocks; use 'ovr'.")
         weight = self._weights(sample_weight, X)
         codes = self._encode(y, weight)
         plan = self._scheme.plan(len(self.classes_), self.loss)
@@ -302,12 +309,29 @@ class LinearSVC(ClassifierMixin, Labelled, LinearMachine):
         build = own.problem if own else self._problem
         with limit_threads(self.n_threads):
             gram = self._make_gram(X)
-            problems = [build(gram, task, weights[task.index]) for task in plan.tasks(codes, weight)]
-            results = self._fit_problems(problems)
-            self._keep_weights(gram, problems, results, own.model if own else None)
+            if isinstance(plan.scheme, JointScheme):
+                ((_, result),) = self._solve_jointly(plan.scheme, gram, [(codes, weights)], self._free)
+                self._keep_all_classes(gram, result)
+            else:
+                problems = [build(gram, task, weights[task.index]) for task in plan.tasks(codes, weight)]
+                results = self._fit_problems(problems)
+                self._keep_weights(gram, problems, results, own.model if own else None)
+                with np.errstate(divide="ignore"):
+                    self.margin_ = one_or_all(list(1.0 / np.atleast_1d(self.norm_)))
         self._plan, self._fitted_C = plan, self.C
-        with np.errstate(divide="ignore"):
-            self.margin_ = one_or_all(list(1.0 / np.atleast_1d(self.norm_)))
+
+    def _keep_all_classes(self, gram: LinearGram, result: JointResult) -> None:
+        """Weights and offsets of the functions that one objective gave, and the certificate."""
+        rows = (result.coefficients[[k]].toarray()[0] for k in range(len(self.classes_)))
+        weights = np.array([gram.sums(row) for row in rows])
+        constant = np.sqrt(gram.constant) * weights[:, -1] if gram.constant else 0.0
+        self.coef_ = np.ascontiguousarray(weights[:, :-1]) if gram.constant else weights
+        self.intercept_ = result.intercepts + constant
+        self.norm_, self.margin_ = result.norms, result.margins
+        self.support_ = np.unique(result.coefficients.indices)
+        self.result_, self.n_iter_ = result, result.n_iter
+        if self._warns:
+            warn_unless_solved(result, type(self).__name__)
 
     def _problem(self, gram: LinearGram, task: Task, weight: np.ndarray) -> DualProblem:
         squared, cost = self.loss == "squared_hinge", self.C * task.cost * weight
