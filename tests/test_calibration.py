@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from registry import training_set
+from registry import exact, training_set
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LinearRegression, RidgeClassifier
@@ -32,6 +32,7 @@ from mercer.calibration import (
 from mercer.calibration.folds import deal
 from mercer.errors import InfeasibleError
 from mercer.kernels import RBF
+from mercer.multiclass import as_scheme
 from mercer.solvers import SMO
 from mercer.svm import SVC, LinearSVC, NuSVC
 
@@ -245,7 +246,7 @@ def test_names_of_features():
 def test_schemes(scheme, n_classes):
     """Pairs are coupled; of any other scheme the scores are calibrated. Folds agree with machines of their own."""
     samples, y = training_set(SVC(), n=120, n_classes=n_classes)
-    machine = SVC(kernel=RBF(gamma=0.5), multi_class=scheme)
+    machine = SVC(kernel=RBF(gamma=0.5), multi_class=scheme, **exact(as_scheme(scheme)))
     calibrated = Calibrated(machine).fit(samples, y)
     assert bool(calibrated.calibration_.pairs) == (n_classes > 2 and scheme in ("ovo", "dag"))
     short = clone(machine).set_params(probability=True).fit(samples, y)

@@ -40,7 +40,7 @@ class WestonWatkins(JointScheme):
     >>> machine.predict([[0.4], [4.4], [9.9]])
     array([0, 1, 2])
     >>> machine.result_.status, machine.dual_coef_.shape
-    ('solved', (3, 6))
+    ('solved', (3, 5))
     """
 
     def problem(self, gram, label, cost, *, bias=True, index=None):

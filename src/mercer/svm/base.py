@@ -42,7 +42,7 @@ class Machine(BaseEstimator):
         "warm_start": Choice(True, False),
     }
 
-    result_: SolverResult
+    result_: Any
     _warns: bool = True  # False: whoever built the machine tells what its result means
 
     @contextmanager

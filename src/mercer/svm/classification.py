@@ -160,7 +160,7 @@ class SupportVectorClassifier(ClassifierMixin, JointlyLabelled, Probabilities, S
                     norm=float(result.norms[k]),
                     margin=float(result.margins[k]),
                     slack=errors[k],
-                    errors=errors[k] > self.tol * problem.target,
+                    errors=errors[k] > self.tol,
                 )
                 for k in range(problem.n_classes)
             ]

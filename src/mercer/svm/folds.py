@@ -73,7 +73,9 @@ class Folds:
         rows = sparse_rows([(function.index, function.coefficients) for function in functions], self.gram.n)
         support = np.unique(rows.indices)
         coefficients = rows[:, support].T if len(functions) > 1 else rows[:, support].toarray().T
-        raw = self.gram.dot_part(test, support, coefficients) + np.array([function.offset for function in functions])
+        raw = np.tile([function.offset for function in functions], (len(test), 1))
+        if len(support):  # a fold that was stopped at once has none
+            raw += self.gram.dot_part(test, support, coefficients)
         if pairs:
             return raw
         if len(functions) == 1:

@@ -31,8 +31,8 @@ class JointlyLabelled(Labelled):
         machine, scheme = type(self).__name__, self.multi_class
         if not hasattr(self, "C"):
             raise ValueError(
-                f"multi_class must be a scheme of machines for {machine}, got {scheme!r}, one objective with a price of "
-                "errors for all classes; use SVC."
+                f"multi_class must be a scheme of several machines for {machine}, got {scheme!r}, whose one objective "
+                "has a price of errors; use SVC."
             )
         if self.loss != "hinge":
             raise ValueError(f"loss must be 'hinge' for multi_class={scheme!r}, got {self.loss!r}.")
@@ -78,8 +78,9 @@ class JointlyLabelled(Labelled):
     def _joint_start(self, problem: JointProblem) -> Any:
         """The last multipliers, if the machine is warm and the problem is of the same size."""
         before: Any = getattr(self, "result_", None)
-        if self.warm_start and isinstance(before, JointResult):
-            if before.a.shape == (len(problem.index), problem.n_classes):
-                # Multipliers grow with the price of errors, where the last one is known.
-                return before.a * (self.C / getattr(self, "_fitted_C", self.C))
-        return None
+        if not (self.warm_start and isinstance(before, JointResult)):
+            return None
+        if before.a.shape != (len(problem.index), problem.n_classes):
+            return None
+        # Multipliers grow with the price of errors, where the last one is known.
+        return before.a * (self.C / getattr(self, "_fitted_C", self.C))
