@@ -106,17 +106,25 @@ LINEAR_SOLVERS: dict[str, Callable[[], Solver]] = {
 # --- schemes for several classes --------------------------------------------------------------------------
 
 SCHEMES: dict[str, Callable[[], Scheme]] = {
+    "CrammerSinger": lambda: multiclass.CrammerSinger(),
     "DAG": lambda: multiclass.DAG(),
     "ErrorCorrectingCode dense": lambda: multiclass.ErrorCorrectingCode("dense"),
     "ErrorCorrectingCode exhaustive": lambda: multiclass.ErrorCorrectingCode("exhaustive", "hamming"),
     "ErrorCorrectingCode sparse": lambda: multiclass.ErrorCorrectingCode("sparse", random_state=3),
+    "LeeLinWahba": lambda: multiclass.LeeLinWahba(),
     "OneClassPerClass": lambda: multiclass.OneClassPerClass(nu=0.3),
     "OneVersusOne": lambda: multiclass.OneVersusOne(),
     "OneVersusRest": lambda: multiclass.OneVersusRest(),
     "OneVersusRest balanced": lambda: multiclass.OneVersusRest(balanced=True),
     "OneVersusRest calibrated": lambda: multiclass.OneVersusRest(calibrated=True),
     "OneVersusRest lee": lambda: multiclass.OneVersusRest(balanced=True, targets="lee"),
+    "WestonWatkins": lambda: multiclass.WestonWatkins(),
 }
+
+
+def exact(scheme: Scheme) -> dict[str, float]:
+    """What makes a classifier as exact as `SMO` makes small problems by itself: to rounding."""
+    return {"tol": 1e-9} if isinstance(scheme, multiclass.JointScheme) else {}
 
 
 # --- estimators -------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from registry import training_set
+from registry import exact, training_set
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -33,6 +33,7 @@ from mercer.calibration import (
 from mercer.calibration.folds import deal
 from mercer.errors import InfeasibleError
 from mercer.kernels import RBF
+from mercer.multiclass import as_scheme
 from mercer.solvers import SMO
 from mercer.svm import SVC, LinearSVC, NuSVC
 
@@ -241,12 +242,12 @@ def test_names_of_features():
         assert machine.n_features_in_ == 2
 
 
-@pytest.mark.parametrize("scheme", ["ovo", "dag", "ovr", "ecoc", "one_class"])
+@pytest.mark.parametrize("scheme", ["ovo", "dag", "ovr", "ecoc", "one_class", "crammer_singer", "lee_lin_wahba"])
 @pytest.mark.parametrize("n_classes", [2, 3, 4])
 def test_schemes(scheme, n_classes):
     """Pairs are coupled; of any other scheme the scores are calibrated. Folds agree with machines of their own."""
     samples, y = training_set(SVC(), n=120, n_classes=n_classes)
-    machine = SVC(kernel=RBF(gamma=0.5), multi_class=scheme)
+    machine = SVC(kernel=RBF(gamma=0.5), multi_class=scheme, **exact(as_scheme(scheme)))
     calibrated = Calibrated(machine).fit(samples, y)
     assert bool(calibrated.calibration_.pairs) == (n_classes > 2 and scheme in ("ovo", "dag"))
     short = clone(machine).set_params(probability=True).fit(samples, y)

@@ -11,11 +11,19 @@ from scipy.sparse import csr_array
 from sklearn.base import clone, is_classifier, is_outlier_detector, is_regressor
 from sklearn.exceptions import NotFittedError
 
+from mercer.data import RowBlocks
 from mercer.errors import DomainError, IndefiniteError, InfeasibleError, NotSeparableError
 from mercer.kernels import RBF, Hamming, Indexed, Linear
-from mercer.multiclass import ErrorCorrectingCode, OneClassPerClass, OneVersusOne, OneVersusRest
-from mercer.solvers import SMO, SimpleSMO
-from mercer.svm import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
+from mercer.multiclass import (
+    CrammerSinger,
+    ErrorCorrectingCode,
+    LeeLinWahba,
+    OneClassPerClass,
+    OneVersusOne,
+    OneVersusRest,
+)
+from mercer.solvers import SMO, BlockDescent, SimpleSMO
+from mercer.svm import SVC, SVDD, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM
 
 every_estimator = pytest.mark.parametrize("make", ESTIMATORS.values(), ids=ESTIMATORS.keys())
 classifiers = {name: make for name, make in ESTIMATORS.items() if is_classifier(make())}
@@ -30,6 +38,7 @@ def never(X, Y):
 
 # --- parameters -------------------------------------------------------------------------------------------
 
+SCHEMES = "'ovo' or 'ovr' or 'dag' or 'ecoc' or 'one_class' or 'weston_watkins' or 'crammer_singer' or 'lee_lin_wahba'"
 BAD_PARAMETERS = [
     ("tol", 0.0, "tol must be a float > 0, got 0.0."),
     ("tol", -1e-3, "tol must be a float > 0, got -0.001."),
@@ -75,17 +84,17 @@ BAD_PARAMETERS = [
     (
         "multi_class",
         "all",
-        "multi_class must be 'ovo' or 'ovr' or 'dag' or 'ecoc' or 'one_class' or a Scheme, got 'all'.",
+        f"multi_class must be {SCHEMES} or a Scheme, got 'all'.",
     ),
     (
         "multi_class",
         None,
-        "multi_class must be 'ovo' or 'ovr' or 'dag' or 'ecoc' or 'one_class' or a Scheme, got None.",
+        f"multi_class must be {SCHEMES} or a Scheme, got None.",
     ),
     (
         "multi_class",
         OneVersusOne,
-        "multi_class must be 'ovo' or 'ovr' or 'dag' or 'ecoc' or 'one_class' or a Scheme, got",
+        f"multi_class must be {SCHEMES} or a Scheme, got",
     ),
     ("multi_class", OneVersusRest(balanced=1), "balanced must be True or False, got 1."),
     ("multi_class", OneVersusRest(calibrated="yes"), "calibrated must be True or False, got 'yes'."),
@@ -118,6 +127,37 @@ def test_parameters_are_checked_first(make, name, value, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         machine.fit(X, y)
     assert not hasattr(machine, "n_features_in_") or name == "kernel"
+
+
+@pytest.mark.parametrize("scheme", ["weston_watkins", CrammerSinger(), LeeLinWahba()])
+@pytest.mark.parametrize(
+    ("machine", "message"),
+    [
+        (SVC(C=np.inf), "C must be finite for multi_class={}, which has no hard margin, got inf."),
+        (SVC(loss="squared_hinge"), "loss must be 'hinge' for multi_class={}, got 'squared_hinge'."),
+        (SVC(solver="simple"), "solver must be left at its default or be a BlockDescent for multi_class={}, got 'simp"),
+        (SVC(solver=SMO()), "solver must be left at its default or be a BlockDescent for multi_class={}, got SMO()."),
+        (SVC(solver=BlockDescent(tol=0)), "tol must be a float > 0, got 0."),
+        (
+            NuSVC(),
+            "multi_class must be a scheme of several machines for NuSVC, got {}, whose one objective has a price",
+        ),
+        (LinearSVC(C=np.inf), "C must be finite for multi_class={}, which has no hard margin, got inf."),
+        (LinearSVC(loss="squared_hinge"), "loss must be 'hinge' for multi_class={}, got 'squared_hinge'."),
+        (LinearSVC(solver="newton"), "or be a BlockDescent for multi_class={}, got 'newton'."),
+    ],
+)
+def test_one_objective_for_all_classes(machine, scheme, message):
+    X, y = training_set(machine, n=30, n_classes=3)
+    with pytest.raises(ValueError, match=re.escape(message.format(repr(scheme)))):
+        clone(machine).set_params(multi_class=scheme).fit(X, y)
+
+
+def test_one_objective_needs_samples_in_memory():
+    X, y = training_set(LinearSVC(), n=30, n_classes=3)
+    machine = LinearSVC(multi_class="crammer_singer")
+    with pytest.raises(TypeError, match="X must be in memory for multi_class='crammer_singer', got RowBlocks"):
+        machine.fit(RowBlocks([X[:20], X[20:]]), y)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import sys
 import tempfile
 from functools import cache, partial
 from pathlib import Path
@@ -42,10 +43,14 @@ while (length(order <- readLines(orders, 1)) > 0) {
 
 @cache
 def kernlab_is_here() -> bool:
-    """Whether R and its package are installed; without them the contender is left out."""
-    if shutil.which("Rscript") is None:
-        return False
-    return subprocess.run(["Rscript", "-e", "library(kernlab)"], capture_output=True, check=False).returncode == 0
+    """Whether R and its package are installed; without them the contender is left out, and a message says so."""
+    here = shutil.which("Rscript") is not None
+    if here:
+        look = ["Rscript", "-e", "library(kernlab)"]
+        here = subprocess.run(look, capture_output=True, check=False).returncode == 0
+    if not here:
+        print("Several classes in one go: R with kernlab is not installed, so that it is left out.", file=sys.stderr)
+    return here
 
 
 class Lesson(NamedTuple):

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "blocks.hpp"
@@ -334,28 +335,60 @@ class Solver {
     follow();
   }
 
+  // Multipliers that may move, by sample, and what holds for all of the sample's.
+  struct Movable {
+    struct Entry {
+      std::size_t point, klass;
+      bool blocked = false;  // has been seen to run against its bound
+    };
+    std::vector<Entry> entries;
+    std::vector<char> fixed_sum;  // by point: the cost is used up, and gladly
+  };
+
   // The offsets for which multipliers between their bounds have slopes of zero, or equal ones where the cost is used
   // up: by least squares, for a start that is near the optimum.
   void guess_offsets() {
     const std::size_t n = classes_;
-    std::vector<double> matrix(n * n, 0.0), direction(n), side(n, 0.0);
+    std::vector<double> side(n, 0.0);
     std::fill(offset_.begin(), offset_.end(), 0.0);
     Movable movable = find_movable(-1.0);
-    for_each_direction(movable, direction, [&](Movable::Entry& entry) {
+    for_each_direction(movable, [&](Movable::Entry& entry, const Direction& direction) {
       find_slopes(entry.point, f_.data() + entry.point * n, 1);
-      add_square(direction, matrix);
-      for (std::size_t p = 0; p < n; ++p) side[p] -= direction[p] * slope_[entry.klass];
+      for (const auto& [p, value] : direction) side[p] -= value * slope_[entry.klass];
     });
-    multiplier_ = conjugate_gradients(matrix, side);
+    multiplier_ = least_squares(movable, side);
     follow();
   }
 
-  static void add_square(const std::vector<double>& direction, std::vector<double>& matrix) {
-    const std::size_t n = direction.size();
-    for (std::size_t p = 0; p < n; ++p) {
-      if (direction[p] == 0.0) continue;
-      for (std::size_t q = 0; q < n; ++q) matrix[p * n + q] += direction[p] * direction[q];
+  // Classes and what is added to their z; a class may come twice.
+  using Direction = std::vector<std::pair<std::size_t, double>>;
+
+  // The smallest nu that adds up to zero with D'D nu = b, where the rows of D are the directions. Few of them are
+  // multiplied with one by one; of many, the matrix is smaller.
+  std::vector<double> least_squares(Movable& movable, const std::vector<double>& b) {
+    const std::size_t n = classes_;
+    if (8 * movable.entries.size() < n * n) {
+      return conjugate_gradients(b, [&](const std::vector<double>& p, std::vector<double>& product) {
+        std::fill(product.begin(), product.end(), 0.0);
+        for_each_direction(movable, [&](Movable::Entry&, const Direction& direction) {
+          double along = 0.0;
+          for (const auto& [k, value] : direction) along += value * p[k];
+          for (const auto& [k, value] : direction) product[k] += value * along;
+        });
+      });
     }
+    std::vector<double> matrix(n * n, 0.0);
+    for_each_direction(movable, [&](Movable::Entry&, const Direction& direction) {
+      for (const auto& [k, left] : direction) {
+        for (const auto& [l, right] : direction) matrix[k * n + l] += left * right;
+      }
+    });
+    return conjugate_gradients(b, [&](const std::vector<double>& p, std::vector<double>& product) {
+      for (std::size_t k = 0; k < n; ++k) {
+        product[k] = 0.0;
+        for (std::size_t l = 0; l < n; ++l) product[k] += matrix[k * n + l] * p[l];
+      }
+    });
   }
 
   // Remove what is left of z by the smallest change of multipliers: of those between their bounds; if that is not
@@ -372,6 +405,7 @@ class Solver {
       if (largest_excess() <= rounding) break;
       Movable movable = find_movable(reach);
       for (int step = 0; step < 30 && largest_excess() > 0.1 * rounding; ++step) {
+        watch_.poll();
         const double before = largest_excess();
         const bool all = move(movable);
         find_excess();
@@ -382,16 +416,6 @@ class Solver {
     find_excess();
     follow();
   }
-
-  // Multipliers that may move, by sample, and what holds for all of the sample's.
-  struct Movable {
-    struct Entry {
-      std::size_t point, klass;
-      bool blocked = false;  // has been seen to run against its bound
-    };
-    std::vector<Entry> entries;
-    std::vector<char> fixed_sum;  // by point: the cost is used up, and gladly
-  };
 
   // Those between their bounds, and those at a bound with slopes up to `reach`.
   Movable find_movable(double reach) {
@@ -419,15 +443,12 @@ class Solver {
 
   // One step of least squares. False if bounds were in the way.
   bool move(Movable& movable) {
-    const std::size_t n = classes_;
-    std::vector<double> matrix(n * n, 0.0), direction(n);
-    for_each_direction(movable, direction, [&](Movable::Entry&) { add_square(direction, matrix); });
-    const std::vector<double> nu = conjugate_gradients(matrix, excess_);
+    const std::vector<double> nu = least_squares(movable, excess_);
     bool all = true;
     std::vector<double> change(movable.entries.size(), 0.0);
-    for_each_direction(movable, direction, [&](Movable::Entry& entry) {
+    for_each_direction(movable, [&](Movable::Entry& entry, const Direction& direction) {
       double& mine = change[std::size_t(&entry - movable.entries.data())];
-      for (std::size_t p = 0; p < n; ++p) mine -= direction[p] * nu[p];
+      for (const auto& [p, value] : direction) mine -= value * nu[p];
     });
     for (std::size_t begin = 0, end = 0; begin < movable.entries.size(); begin = end) {
       const std::size_t i = movable.entries[begin].point;
@@ -463,10 +484,11 @@ class Solver {
     return all;
   }
 
-  // use(entry) with `direction` the change of z with the entry's multiplier.
+  // use(entry, direction) with the change of z with the entry's multiplier. With absolute margins all z also rise by
+  // the same amount, which is left out: whatever z is compared with adds up to zero.
   template <class Use>
-  void for_each_direction(Movable& movable, std::vector<double>& direction, Use use) {
-    const double mean = relative() ? 0.0 : 1.0 / static_cast<double>(classes_);
+  void for_each_direction(Movable& movable, Use use) {
+    Direction direction;
     for (std::size_t begin = 0, end = 0; begin < movable.entries.size(); begin = end) {
       const std::size_t i = movable.entries[begin].point;
       double count = 0.0;
@@ -475,24 +497,23 @@ class Solver {
       }
       for (std::size_t e = begin; e < end; ++e) {
         if (movable.entries[e].blocked) continue;
-        const bool fixed = movable.fixed_sum[i] != 0;
-        std::fill(direction.begin(), direction.end(), fixed ? 0.0 : mean);
-        direction[movable.entries[e].klass] -= 1.0;
-        if (fixed) {
+        direction.assign(1, {movable.entries[e].klass, -1.0});
+        if (movable.fixed_sum[i]) {
           for (std::size_t l = begin; l < end; ++l) {
-            if (!movable.entries[l].blocked) direction[movable.entries[l].klass] += 1.0 / count;
+            if (!movable.entries[l].blocked) direction.emplace_back(movable.entries[l].klass, 1.0 / count);
           }
         } else if (relative()) {
-          direction[own(i)] += 1.0;
+          direction.emplace_back(own(i), 1.0);
         }
-        use(movable.entries[e]);
+        use(movable.entries[e], direction);
       }
     }
   }
 
-  // The smallest x with matrix x = b; the matrix is symmetric and positive semi-definite, and its rows add up to zero,
-  // as b does but for rounding.
-  static std::vector<double> conjugate_gradients(const std::vector<double>& matrix, const std::vector<double>& b) {
+  // The smallest x that adds up to zero with matrix x = b but for a constant; the matrix is symmetric and positive
+  // semi-definite, and b adds up to zero but for rounding.
+  template <class Multiply>
+  static std::vector<double> conjugate_gradients(const std::vector<double>& b, Multiply multiply) {
     const std::size_t n = b.size();
     std::vector<double> x(n, 0.0), r = b, product(n);
     const auto remove_mean = [&] {
@@ -509,11 +530,9 @@ class Solver {
     };
     double squared = inner(r, r);
     const double enough = 1e-20 * squared;  // what is left is for the next time; more would be rounding
-    for (std::size_t step = 0; step < 4 * n && squared > enough; ++step) {
-      for (std::size_t k = 0; k < n; ++k) {
-        product[k] = 0.0;
-        for (std::size_t l = 0; l < n; ++l) product[k] += matrix[k * n + l] * p[l];
-      }
+    const std::size_t most_steps = std::min<std::size_t>(4 * n, 256);
+    for (std::size_t step = 0; step < most_steps && squared > enough; ++step) {
+      multiply(p, product);
       const double curvature = inner(p, product);
       if (!(curvature > 0.0)) break;
       const double t = squared / curvature;

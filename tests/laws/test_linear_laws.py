@@ -266,6 +266,26 @@ def test_two_classes_are_one_machine_under_every_scheme(scheme):
     assert_identical(LinearSVC().fit(X, y), LinearSVC(multi_class=scheme).fit(X, y))
 
 
+@pytest.mark.parametrize("scheme", ["weston_watkins", "crammer_singer", "lee_lin_wahba"])
+@pytest.mark.parametrize("intercept", ["free", "none", "penalised"])
+@pytest.mark.parametrize("container", [np.asarray, csr_array])
+def test_one_objective_for_all_classes(scheme, intercept, container):
+    """The kernel machine, with a constant as a feature if the offset has a price."""
+    X, y = training_set(LinearSVC(), n=120, n_classes=4)
+    weight = np.linspace(0.0, 2.0, 120)
+    machine = LinearSVC(multi_class=scheme, intercept=intercept, intercept_scaling=2.0, tol=1e-6)
+    machine.fit(container(X), y, weight)
+    kernel = Linear() + 4.0 if intercept == "penalised" else Linear()
+    twin = SVC(kernel, multi_class=scheme, fit_intercept=intercept == "free", tol=1e-6).fit(X, y, weight)
+    assert machine.coef_.shape == (4, 3)
+    assert_allclose(machine.decision_function(container(X)), twin.decision_function(X), atol=1e-4)
+    assert_allclose(machine.norm_, twin.norm_, atol=1e-4)
+    assert machine.result_.objective == pytest.approx(twin.result_.objective, rel=1e-6)
+    assert_array_equal(machine.predict(container(X)), machine.decision_function(container(X)).argmax(axis=1))
+    steps = machine.set_params(warm_start=True).fit(container(X), y, weight).n_iter_
+    assert steps <= 10
+
+
 @pytest.mark.parametrize("scheme", ["ovo", "dag", "ecoc", "one_class"])
 def test_other_schemes(scheme):
     X, y = training_set(LinearSVC(), n=120, n_classes=4)

@@ -5,30 +5,36 @@ import pickle
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from registry import SCHEMES, training_set
+from registry import SCHEMES, exact, training_set
 from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from mercer import multiclass
 from mercer.kernels import RBF
 from mercer.multiclass import (
     DAG,
     ErrorCorrectingCode,
+    JointScheme,
     OneClassPerClass,
     OneVersusOne,
     OwnMachines,
     Scheme,
     as_scheme,
 )
+from mercer.solvers import BlockDescent, JointResult
 from mercer.svm import SVC, NuSVC
 
 every_scheme = pytest.mark.parametrize("make", SCHEMES.values(), ids=SCHEMES.keys())
-for_two = {name: make for name, make in SCHEMES.items() if not isinstance(make(), OwnMachines)}
+for_two = {name: make for name, make in SCHEMES.items() if not isinstance(make(), (JointScheme, OwnMachines))}
+JOINT = {name: make for name, make in SCHEMES.items() if isinstance(make(), JointScheme)}
 MACHINES = {
-    f"{machine.__name__} {name}": lambda machine=machine, scheme=scheme: machine(multi_class=scheme())
+    f"{machine.__name__} {name}": lambda machine=machine, scheme=scheme: machine(
+        multi_class=scheme(), **exact(scheme())
+    )
     for name, scheme in SCHEMES.items()
     for machine in (SVC, NuSVC)
-    if machine is SVC or scheme().unit_targets
+    if machine is SVC or (scheme().unit_targets and name not in JOINT)
 }
 every_machine = pytest.mark.parametrize("make", MACHINES.values(), ids=MACHINES.keys())
 CLOSE = {"rtol": 1e-6, "atol": 1e-7}
@@ -54,7 +60,7 @@ def decision_values(machine, X):
 def test_registry_is_complete():
     public = {getattr(multiclass, name) for name in multiclass.__all__}
     public = {item for item in public if isinstance(item, type) and issubclass(item, Scheme)}
-    assert {type(make()) for make in SCHEMES.values()} == public - {Scheme, OwnMachines}
+    assert {type(make()) for make in SCHEMES.values()} == public - {Scheme, JointScheme, OwnMachines}
     assert all(name.split()[0] == type(make()).__name__ for name, make in SCHEMES.items())
 
 
@@ -142,7 +148,10 @@ def test_shapes(make):
         assert getattr(machine, name).shape == (n_machines,), name
     assert machine.distance(X).shape == (len(X), n_machines)
     assert_allclose(machine.distance(X) * machine.norm_, decision_values(machine, X), rtol=1e-9, atol=1e-9)
-    assert len(machine.result_.parts) == n_machines
+    if isinstance(machine.multi_class, JointScheme):
+        assert isinstance(machine.result_, JointResult)
+    else:
+        assert len(machine.result_.parts) == n_machines
 
 
 # --- two classes ------------------------------------------------------------------------------------------
@@ -319,11 +328,13 @@ def test_an_unseen_label_when_scoring(make):
     assert 0 < known <= 1
 
 
-@pytest.mark.parametrize("scheme", ["ovr", "ecoc", "one_class"])
+@pytest.mark.parametrize("scheme", ["ovr", "ecoc", "one_class", "weston_watkins", "crammer_singer", "lee_lin_wahba"])
 def test_a_thousand_classes(scheme):
     """Of a sample each; the coefficients stay sparse."""
     centres = np.random.default_rng(0).normal(size=(1000, 12)) * 8
-    machine = SVC(kernel=RBF(gamma=0.05), C=100.0, multi_class=scheme).fit(centres + 0.1, np.arange(1000))
+    machine = SVC(kernel=RBF(gamma=0.05), C=100.0, multi_class=scheme)
+    machine.fit_intercept = not isinstance(as_scheme(scheme), JointScheme)
+    machine.fit(centres + 0.1, np.arange(1000))
     assert issparse(machine.dual_coef_)
     scores = machine.decision_function(centres[:50])
     assert scores.shape == (50, 1000)
@@ -351,3 +362,92 @@ def test_warm_start(make):
     warm = clone(machine).set_params(warm_start=True).fit(X, y)
     steps = warm.n_iter_
     assert warm.fit(X, y).n_iter_ <= max(machine._plan.n_machines, steps // 10)
+
+
+# --- one objective for all classes ------------------------------------------------------------------------
+
+every_objective = pytest.mark.parametrize("make", JOINT.values(), ids=JOINT.keys())
+# The price for which the machine for two is the same, and what its decision values are multiplied with.
+FOR_TWO = {"WestonWatkins": (2.0, 1.0), "CrammerSinger": (2.0, 1.0), "LeeLinWahba": (0.5, 2.0)}
+
+
+@every_objective
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("probability", [False, True])
+def test_two_classes_of_one_objective_are_the_binary_machine(make, fit_intercept, probability):
+    X, y = training_set(SVC(), n=90, seed=2)
+    weight, factor = np.linspace(0.5, 2.0, 90), FOR_TWO[type(make()).__name__]
+    parameters = {"kernel": RBF(gamma=0.4), "fit_intercept": fit_intercept, "probability": probability, "tol": 1e-9}
+    plain = SVC(C=3.0 * factor[0], **parameters).fit(X, y, weight)
+    other = SVC(C=3.0, multi_class=make(), **parameters).fit(X, y, weight)
+    if probability:  # a sigmoid does not mind the scale
+        assert_allclose(other.predict_proba(X), plain.predict_proba(X), rtol=1e-5, atol=1e-7)
+        return
+    assert other.decision_function(X).shape == (90,)
+    assert_allclose(other.decision_function(X), factor[1] * plain.decision_function(X), rtol=1e-6, atol=1e-6)
+    assert_array_equal(other.predict(X), plain.predict(X))
+    assert_allclose(other.margin_, plain.margin_, rtol=1e-6)
+    assert other.margin_errors_.sum() == pytest.approx(plain.margin_errors_)
+    assert_array_equal(other.support_, plain.support_)
+    assert_allclose(other.slack_.sum(axis=0), plain.slack_, rtol=1e-5, atol=1e-6)
+
+
+@every_objective
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_attributes_of_one_objective(make, fit_intercept):
+    """By their definitions."""
+    machine = SVC("linear", C=0.7, multi_class=make(), fit_intercept=fit_intercept, tol=1e-9)
+    rng, y = np.random.default_rng(5), np.arange(80) % 4
+    X = rng.normal(size=(80, 3)) + rng.normal(scale=4.0, size=(4, 3))[y]
+    f, K = machine.fit(X, y).decision_function(X), 4
+    assert_allclose(f, X @ machine.coef_.T + machine.intercept_, atol=1e-9)
+    assert_allclose(f.sum(axis=1), 0.0, atol=1e-9)
+    assert fit_intercept or not machine.intercept_.any()
+    assert_allclose(machine.norm_, np.linalg.norm(machine.coef_, axis=1), rtol=1e-6)
+    absolute = type(make()).__name__ == "LeeLinWahba"
+    for k in range(K):
+        others = [machine.coef_[k] - machine.coef_[j] for j in range(K) if j != k]
+        margin = 1 / (K - 1) / machine.norm_[k] if absolute else 1 / max(map(np.linalg.norm, others))
+        assert machine.margin_[k] == pytest.approx(margin, rel=1e-6)
+        lag = f[:, k] + 1 / (K - 1) if absolute else 1 - (f[np.arange(80), y] - f[:, k])
+        slack = np.where(y == k, 0.0, np.maximum(0.0, lag))
+        assert_allclose(machine.slack_.toarray()[k], slack, atol=1e-8)
+        assert machine.margin_errors_[k] == pytest.approx(np.mean(slack > 1e-8))
+    slack = machine.slack_.toarray()
+    losses = slack.max(axis=0) if type(make()).__name__ == "CrammerSinger" else slack.sum(axis=0)
+    primal = 0.5 * (machine.coef_**2).sum() + 0.7 * losses.sum()
+    assert machine.result_.primal_objective == pytest.approx(primal, rel=1e-7)
+    assert machine.result_.relative_gap < 1e-6
+
+
+@every_objective
+def test_parameters_of_the_solver_are_passed_on(make):
+    X, y = training_set(SVC(), n=150, n_classes=4)
+    machine = SVC(multi_class=make(), max_iter=3)
+    with pytest.warns(ConvergenceWarning, match="SVC did not reach a proved optimum .status max_iter"):
+        machine.fit(X, y)
+    assert machine.result_.n_iter <= 3
+    for limit, status in (({"max_seconds": 1e-9}, "max_seconds"), ({"callback": lambda progress: True}, "stopped")):
+        with pytest.warns(ConvergenceWarning, match=status):
+            SVC(multi_class=make(), **limit).fit(X, y)
+    coarse = SVC(multi_class=make(), tol=0.1).fit(X, y).result_
+    assert SVC(multi_class=make(), tol=0.1, gap_tol=1e-7).fit(X, y).result_.relative_gap <= 1e-7 < coarse.relative_gap
+    given = SVC(multi_class=make(), solver=BlockDescent(tol=1e-7)).fit(X, y)
+    assert given.result_.violation <= 1e-7
+    steps = []
+
+    def stop_in_a_fold(progress):  # where the count of steps starts again
+        steps.append(progress.n_iter)
+        return bool((np.diff(steps) < 0).any())
+
+    with pytest.warns(ConvergenceWarning, match="A fold of SVC did not reach"):
+        SVC(multi_class=make(), probability=True, callback=stop_in_a_fold).fit(X, y)
+
+
+def test_a_warm_machine_may_change_its_scheme():
+    X, y = training_set(SVC(), n=60, n_classes=3)
+    machine = SVC(warm_start=True)
+    for scheme in ("ovo", "crammer_singer", "weston_watkins", "ovr", "crammer_singer"):
+        machine.set_params(multi_class=scheme, tol=1e-8).fit(X, y)
+        cold = SVC(multi_class=scheme, tol=1e-8).fit(X, y)
+        assert_allclose(machine.decision_function(X), cold.decision_function(X), atol=1e-5)

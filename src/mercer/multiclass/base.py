@@ -14,10 +14,10 @@ from mercer.calibration.maps import Sigmoid, fit_sigmoid
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.parameters import check_parameters
-from mercer.problems import DualProblem
+from mercer.problems import DualProblem, JointProblem
 from mercer.solvers import SolverResult
 
-__all__ = ["Model", "OwnMachines", "Plan", "Scheme", "Task", "as_scheme"]
+__all__ = ["JointScheme", "Model", "OwnMachines", "Plan", "Scheme", "Task", "as_scheme"]
 
 # The folds of calibrated schemes, and what shuffles them.
 FOLDS, SEED = 5, 0
@@ -138,6 +138,27 @@ class OwnMachines(Scheme):
     @abstractmethod
     def model(self, problem: DualProblem, result: SolverResult) -> Model:
         """What one machine makes of the solution of its problem; samples are inside where it is positive."""
+
+    def _all_sides(self, n_classes):
+        return self.sides(n_classes)
+
+
+class JointScheme(Scheme):
+    """A scheme without machines for two: one objective for the functions of all classes."""
+
+    @abstractmethod
+    def problem(
+        self, gram: Gram, label: np.ndarray, cost: np.ndarray, *, bias: bool = True, index: np.ndarray | None = None
+    ) -> JointProblem:
+        """The problem of all classes, for class numbers and prices of errors, see `mercer.problems`."""
+
+    def sides(self, n_classes):
+        """A function per class, large for it and small for the others."""
+        return 2.0 * np.eye(n_classes) - 1.0
+
+    def scores(self, decision, plan):
+        """The functions themselves."""
+        return decision
 
     def _all_sides(self, n_classes):
         return self.sides(n_classes)
@@ -266,7 +287,16 @@ class Plan:
 
 def as_scheme(scheme: Any) -> Scheme:
     """A scheme from its short name, or itself."""
-    from mercer.multiclass import DAG, ErrorCorrectingCode, OneClassPerClass, OneVersusOne, OneVersusRest
+    from mercer.multiclass import (
+        DAG,
+        CrammerSinger,
+        ErrorCorrectingCode,
+        LeeLinWahba,
+        OneClassPerClass,
+        OneVersusOne,
+        OneVersusRest,
+        WestonWatkins,
+    )
 
     names: dict[str, type[Scheme]] = {
         "ovo": OneVersusOne,
@@ -274,6 +304,9 @@ def as_scheme(scheme: Any) -> Scheme:
         "dag": DAG,
         "ecoc": ErrorCorrectingCode,
         "one_class": OneClassPerClass,
+        "weston_watkins": WestonWatkins,
+        "crammer_singer": CrammerSinger,
+        "lee_lin_wahba": LeeLinWahba,
     }
     if isinstance(scheme, str) and scheme in names:
         return names[scheme]()

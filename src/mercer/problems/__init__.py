@@ -5,8 +5,10 @@ from mercer.problems.dual import DualProblem, Offsets
 from mercer.problems.joint import JointProblem, crammer_singer, lee_lin_wahba, weston_watkins
 from mercer.problems.novelty import enclosing_ball, one_class
 from mercer.problems.regression import epsilon_tube, nu_tube
+from mercer.problems.simplex import BlockSimplexProblem
 
 __all__ = [
+    "BlockSimplexProblem",
     "DualProblem",
     "JointProblem",
     "Offsets",

@@ -4,13 +4,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from mercer.gram import Gram
+from mercer.problems.simplex import BlockSimplexProblem, Simplices
 
 __all__ = ["JointProblem", "crammer_singer", "lee_lin_wahba", "weston_watkins"]
-
-# What sums of multipliers may be off by, relative to their bound, and still meet it.
-ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +105,34 @@ class JointProblem:
         """Which entries of a table (n, n_classes) are multipliers: all but that of the sample's own class."""
         return np.arange(self.n_classes) != self.label[:, np.newaxis]
 
+    @property
+    def simplices(self) -> Simplices:
+        """Where the multipliers of `others`, row by row, lie if the largest of the errors counts."""
+        return Simplices(np.repeat(np.arange(len(self.index)), self.n_classes - 1), self.cost)
+
+    def block_simplex(self) -> BlockSimplexProblem:
+        """The problem in its general form, if the largest of the errors counts.
+
+        The multipliers are those of `others`, row by row, and the psi of sample i and class k is
+        :math:`\\phi(x_i) \\otimes (e_{y_i} - e_k)`; for absolute margins :math:`\\phi(x_i) \\otimes (1/K - e_k)`.
+        """
+        if self.errors != "largest":
+            raise ValueError("Only the largest of the errors makes simplices, their sum makes boxes.")
+        sample, wrong = np.nonzero(self.others)
+        part = np.arange(len(sample))
+        ahead = csr_array((-np.ones(len(part)), (part, wrong)), shape=(len(part), self.n_classes))
+        if self.margin == "relative":
+            ahead = ahead + csr_array((np.ones(len(part)), (part, self.label[sample])), shape=ahead.shape)
+        else:
+            ahead = ahead + csr_array(np.full(ahead.shape, 1.0 / self.n_classes))
+        return BlockSimplexProblem(
+            block=sample,
+            cost=self.cost,
+            gram=ProductGram(self.gram, self.index[sample], csr_array(ahead)),
+            loss=np.full(len(part), self.target),
+            free=csr_array(ahead) if self.bias else None,
+        )
+
     def feasible(self, start: Any = None) -> np.ndarray:
         """Multipliers of shape (n, n_classes) in their boxes or simplices: those nearest to `start`, or zero.
 
@@ -119,12 +146,10 @@ class JointProblem:
             raise ValueError(f"start has shape {start.shape}, the problem has multipliers of shape {shape}.")
         if not np.isfinite(start).all():
             raise ValueError("start contains NaN or infinity.")
-        cost = self.cost[:, np.newaxis]
-        a = np.where(self.others, np.clip(start, 0.0, cost), 0.0)
         if self.errors == "sum":
-            return a
-        over = a.sum(axis=1) > self.cost
-        a[over] = _onto_simplex(np.where(self.others[over], start[over], -np.inf), self.cost[over])
+            return np.where(self.others, np.clip(start, 0.0, self.cost[:, np.newaxis]), 0.0)
+        a = np.zeros(shape)
+        a[self.others] = self.simplices.feasible(start[self.others])
         return a
 
     def coefficients(self, a: np.ndarray) -> np.ndarray:
@@ -159,6 +184,24 @@ class JointProblem:
         """The sum of the squared norms of all w_k."""
         return max(0.0, float((self.coefficients(a) * f).sum()))
 
+    def norms(self, a: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """The norms of all w_k."""
+        return np.sqrt(np.maximum(0.0, (self.coefficients(a) * f).sum(axis=0)))
+
+    def margins(self, a: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Per class, how far from its hyperplane the margin ends, in feature space.
+
+        It is t / |w_k| for absolute margins; for relative ones, where a class has a hyperplane against every other, the
+        smallest of all t / |w_k - w_l|.
+        """
+        norms = self.norms(a, f)
+        if self.margin == "relative":
+            inner = csr_array(self.coefficients(a).T) @ f
+            square = norms**2 - inner - inner.T + norms[:, np.newaxis] ** 2
+            norms = np.sqrt(np.maximum(0.0, square.max(axis=1)))
+        with np.errstate(divide="ignore"):
+            return self.target / norms
+
     def losses(self, slopes: np.ndarray) -> np.ndarray:
         """L of every sample."""
         errors = np.maximum(0.0, -slopes)
@@ -166,33 +209,55 @@ class JointProblem:
 
     def gap(self, a: np.ndarray, slopes: np.ndarray) -> float:
         """Primal minus dual objective."""
+        if self.errors == "largest":
+            return self.simplices.gap(a[self.others], slopes[self.others])
         return float(((a * slopes).sum(axis=1) + self.cost * self.losses(slopes)).sum())
 
     def violation(self, a: np.ndarray, slopes: np.ndarray) -> float:
         """How far a is from the optimality conditions; zero at the optimum."""
         others, cost = self.others, self.cost[:, np.newaxis]
+        if self.errors == "largest":
+            return self.simplices.violation(a[others], slopes[others])
         down = np.where(others & (a > 0), slopes, -np.inf).max(axis=1, initial=-np.inf)
-        if self.errors == "sum":
-            up = np.where(others & (a < cost), slopes, np.inf).min(axis=1, initial=np.inf)
-            return float(np.max(np.maximum(down, -up), initial=0.0))
-        # The part of the cost that is not used up is a multiplier of slope zero.
-        spare = a.sum(axis=1) < self.cost * (1 - ROUNDING)
-        down = np.where(spare, np.maximum(down, 0.0), down)
-        up = np.where(others, slopes, np.inf).min(axis=1, initial=0.0)
-        return float(np.max(down - np.minimum(up, 0.0), initial=0.0))
+        up = np.where(others & (a < cost), slopes, np.inf).min(axis=1, initial=np.inf)
+        return float(np.max(np.maximum(down, -up), initial=0.0))
 
     def imbalance(self, a: np.ndarray) -> float:
         """How far the sums over the samples are from zero, with offsets."""
         return float(np.abs(self.coefficients(a).sum(axis=0)).max(initial=0.0)) if self.bias else 0.0
 
 
-def _onto_simplex(v: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """The nearest rows with entries >= 0 that add up to `total`: max(0, v - shift)."""
-    falling = -np.sort(-v, axis=1)
-    with np.errstate(invalid="ignore"):  # entries of -inf take no part
-        shift = (np.cumsum(falling, axis=1) - total[:, np.newaxis]) / np.arange(1, v.shape[1] + 1)
-        last = (falling > shift).sum(axis=1) - 1
-    return np.maximum(0.0, v - np.take_along_axis(shift, last[:, np.newaxis], axis=1))
+class ProductGram(Gram):
+    """The inner products of :math:`\\phi(x_i) \\otimes v_i`: a kernel of samples times one of short vectors.
+
+    Parameters
+    ----------
+    gram : Gram
+        The kernel matrix of the samples.
+    index : int array of shape (m,)
+        The sample of each vector; samples may come several times.
+    vectors : csr_array of shape (m, p)
+        v.
+    """
+
+    def __init__(self, gram: Gram, index: np.ndarray, vectors: csr_array):
+        self.gram, self.index, self.vectors = gram, index, vectors
+        super().__init__(len(index), gram.definite)
+
+    def native(self):
+        return "function", self.rows, self.n
+
+    def rows(self, which):
+        return self.gram.rows(self.index[which])[:, self.index] * (self.vectors[which] @ self.vectors.T).toarray()
+
+    def diag(self):
+        return self.gram.diag()[self.index] * np.asarray((self.vectors**2).sum(axis=1)).ravel()
+
+    def dot(self, v):
+        """By way of w, which has a coefficient for every sample and entry of the vectors; K is used once."""
+        own = csr_array((np.asarray(v), (self.index, np.arange(self.n))), shape=(self.gram.n, self.n))
+        w = self.gram.dot((own @ self.vectors).toarray())
+        return np.asarray((self.vectors * w[self.index]).sum(axis=1)).ravel()
 
 
 def _whole(gram: Gram, index: np.ndarray | None, label: np.ndarray) -> dict[str, Any]:

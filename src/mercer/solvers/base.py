@@ -24,6 +24,7 @@ __all__ = [
     "certify",
     "combine",
     "solve_side_by_side",
+    "summary",
     "warn_unless_solved",
 ]
 
@@ -224,13 +225,9 @@ def certify(
     )
 
 
-def combine(results: Sequence[SolverResult]) -> SolverResult:
-    """One result for several independent problems: sums of objectives, the worst of the rest."""
-    if len(results) == 1:
-        return results[0]
-    margins = [r.margin for r in results if r.margin is not None]
-    longest = max(results, key=lambda r: r.n_iter)
-    return SolverResult(
+def summary(results: Sequence[Certificate]) -> Certificate:
+    """One certificate for several independent problems: sums of objectives, the worst of the rest."""
+    return Certificate(
         objective=math.fsum(r.objective for r in results),
         bound=math.fsum(r.bound for r in results) if all(np.isfinite(r.bound) for r in results) else -np.inf,
         gap=sum(r.gap for r in results),
@@ -241,10 +238,20 @@ def combine(results: Sequence[SolverResult]) -> SolverResult:
         precision=min(r.precision for r in results),
         kernel_evaluations=sum(r.kernel_evaluations for r in results),
         imbalance=max(r.imbalance for r in results),
-        history=longest.history,
+        history=max(results, key=lambda r: r.n_iter).history,
+    )
+
+
+def combine(results: Sequence[SolverResult]) -> SolverResult:
+    """One result for several independent problems, with their `summary`."""
+    if len(results) == 1:
+        return results[0]
+    margins = [r.margin for r in results if r.margin is not None]
+    return SolverResult(
+        **vars(summary(results)),
         a=np.concatenate([r.a for r in results]),
         gradient=np.concatenate([r.gradient for r in results]),
-        offsets=longest.offsets,
+        offsets=max(results, key=lambda r: r.n_iter).offsets,
         margin=min(margins) if margins else None,
         parts=tuple(results),
     )

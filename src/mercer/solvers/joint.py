@@ -37,6 +37,12 @@ class JointResult(Certificate):
     """b, shape (n_classes,); they add up to zero."""
     losses: np.ndarray = field(repr=False)
     """L of every sample: its errors summed up, or the largest of them."""
+    errors: csr_array = field(repr=False)
+    """The errors e of every sample against every class but its own, shape (n, n_classes)."""
+    norms: np.ndarray = field(repr=False)
+    """The norms of all w_k."""
+    margins: np.ndarray = field(repr=False)
+    """Per class, how far from its hyperplane the margin ends; see `JointProblem.margins`."""
     squared_norm: float = 0.0
     """The sum of the squared norms of all w_k."""
 
@@ -270,5 +276,8 @@ def certify_joint(
         ),
         intercepts=offsets,
         losses=problem.losses(slopes),
+        errors=csr_array(np.maximum(0.0, -slopes)),
+        norms=problem.norms(a, f),
+        margins=problem.margins(a, f),
         squared_norm=problem.squared_norm(a, f),
     )

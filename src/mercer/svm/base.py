@@ -42,7 +42,7 @@ class Machine(BaseEstimator):
         "warm_start": Choice(True, False),
     }
 
-    result_: SolverResult
+    result_: Any
     _warns: bool = True  # False: whoever built the machine tells what its result means
 
     @contextmanager
@@ -121,7 +121,7 @@ class Machine(BaseEstimator):
 
     def _starts(self, problems: Sequence[DualProblem], first: int) -> Sequence[np.ndarray | None]:
         """Points to start from: the last solutions, if the machine is warm and the problems are of the same size."""
-        if self.warm_start and hasattr(self, "result_"):
+        if self.warm_start and isinstance(getattr(self, "result_", None), SolverResult):
             before = (self.result_.parts or (self.result_,))[first : first + len(problems)]
             if [len(r.a) for r in before] == [len(p.index) for p in problems]:
                 return [r.a for r in before]

@@ -13,14 +13,16 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.calibration.calibration import pairs_of
 from mercer.gram import Gram
 from mercer.kernels.samples import n_samples, row_blocks, take
-from mercer.multiclass import Model, OwnMachines, Plan, Task
+from mercer.multiclass import JointScheme, Model, OwnMachines, Plan, Task
 from mercer.parameters import Choice, Number
 from mercer.problems import DualProblem, nu_margin, soft_margin
-from mercer.solvers import SolverResult, combine, warn_unless_solved
+from mercer.solvers import SolverResult, warn_unless_solved
+from mercer.solvers.base import summary
 from mercer.sums import inner
 from mercer.svm.base import SupportVectorMachine, dense_row, one_or_all, sparse_rows
 from mercer.svm.folds import Folds, decide, naming_the_fold
-from mercer.svm.labels import ClassWeight, Labelled
+from mercer.svm.joint import JointlyLabelled
+from mercer.svm.labels import ClassWeight
 from mercer.svm.probabilities import Probabilities
 from mercer.threads import limit_threads
 
@@ -46,7 +48,7 @@ class Function:
     """Whether the slack of a sample is more than the tolerance."""
 
 
-class SupportVectorClassifier(ClassifierMixin, Labelled, Probabilities, SupportVectorMachine, ABC):
+class SupportVectorClassifier(ClassifierMixin, JointlyLabelled, Probabilities, SupportVectorMachine, ABC):
     """What SVC and NuSVC share: classes, the scheme for several of them, margins."""
 
     multi_class: Any
@@ -117,20 +119,22 @@ class SupportVectorClassifier(ClassifierMixin, Labelled, Probabilities, SupportV
         self._keep_model(X, [(f.index, f.coefficients) for f in functions], [f.offset for f in functions], results)
         self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_))
         if learnt and self._warns and self.result_.status == "solved":
-            all_folds = combine([result for _, results in learnt for result in results])
+            all_folds = summary([result for _, results in learnt for result in results])
             warn_unless_solved(all_folds, f"A fold of {type(self).__name__}")
         return held_out
 
     def _learn(
         self, plan: Plan, gram: Gram, sample_weight: np.ndarray, lessons: Sequence[tuple[np.ndarray, np.ndarray]]
-    ) -> list[tuple[list[Function], list[SolverResult]]]:
+    ) -> list[tuple[list[Function], list[Any]]]:
         """The decision functions of a scheme, in the order of its code, and the certificates of what was solved.
 
         For every lesson, the class numbers and the weights of all samples; only the first may start warm.
         """
+        if isinstance(plan.scheme, JointScheme):
+            return self._learn_jointly(plan.scheme, gram, lessons)
         own = plan.scheme if isinstance(plan.scheme, OwnMachines) else None
         build, read = (own.problem, own.model) if own else (self._problem, self._model)
-        learnt: list[tuple[list[Function], list[SolverResult]]] = [([], []) for _ in lessons]
+        learnt: list[tuple[list[Function], list[Any]]] = [([], []) for _ in lessons]
         step = max(1, AT_ONCE // len(lessons))
         for first in range(0, plan.n_machines, step):
             machines = range(first, min(first + step, plan.n_machines))
@@ -149,6 +153,28 @@ class SupportVectorClassifier(ClassifierMixin, Labelled, Probabilities, SupportV
                     function, decision = self._function(problem, result, model, wanted)
                     functions.append(function)
                     results.append(replace(result, margin=float(np.min(problem.sign * decision))))
+        return learnt
+
+    def _learn_jointly(
+        self, scheme: JointScheme, gram: Gram, lessons: Sequence[tuple[np.ndarray, np.ndarray]]
+    ) -> list[tuple[list[Function], list[Any]]]:
+        """The function of every class, from one objective; for every lesson, with its certificate."""
+        learnt: list[tuple[list[Function], list[Any]]] = []
+        for problem, result in self._solve_jointly(scheme, gram, lessons, getattr(self, "fit_intercept", True)):
+            coefficients, errors = result.coefficients.toarray()[:, problem.index], result.errors.toarray().T
+            functions = [
+                Function(
+                    index=problem.index,
+                    coefficients=coefficients[k],
+                    offset=float(result.intercepts[k]),
+                    norm=float(result.norms[k]),
+                    margin=float(result.margins[k]),
+                    slack=errors[k],
+                    errors=errors[k] > self.tol,
+                )
+                for k in range(problem.n_classes)
+            ]
+            learnt.append((functions, [result]))
         return learnt
 
     def _function(
@@ -237,7 +263,8 @@ class SupportVectorClassifier(ClassifierMixin, Labelled, Probabilities, SupportV
         Returns
         -------
         ndarray of shape (n,) or (n, n_problems)
-            One column per machine if there are several, a pair of classes each unless `multi_class` says otherwise.
+            One column per machine if there are several, a pair of classes each unless `multi_class` says otherwise;
+            one per class, to where its function is zero, if there is one objective for all.
         """
         check_is_fitted(self)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -267,8 +294,10 @@ class SVC(SupportVectorClassifier):
         Price grows with the error or with its square.
     class_weight : dict, "balanced" or None, default=None
         Factors of C per class (asymmetric margins); "balanced" makes all classes count the same.
-    multi_class : {"ovo", "ovr", "dag", "ecoc", "one_class"} or Scheme, default="ovo"
-        How several classes are told apart, see `mercer.multiclass`.
+    multi_class : str or Scheme, default="ovo"
+        How several classes are told apart, see `mercer.multiclass`: "ovo", "ovr", "dag", "ecoc" and "one_class" have
+        several machines; "weston_watkins", "crammer_singer" and "lee_lin_wahba" have one objective for all classes, for
+        the hinge loss and a finite C.
     fit_intercept : bool, default=True
         False leaves out b; ``Linear() + 1`` then gives the regularised bias of [4]_.
     tol : float > 0, default=1e-3
@@ -286,7 +315,7 @@ class SVC(SupportVectorClassifier):
     warm_start : bool, default=False
         Start from the last solution when `fit` is called again with as many samples.
     solver : {"smo", "simple"} or Solver, default="smo"
-        See `mercer.solvers`.
+        See `mercer.solvers`. With one objective for all classes "smo" stands for `BlockDescent`.
     probability : bool, default=False
         Learn probabilities: short for `mercer.calibration.Calibrated` around this machine, except that class weights
         count in them too. Decision values are then calibrated log-odds, or log-probabilities of several classes; those
@@ -300,8 +329,8 @@ class SVC(SupportVectorClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,)
         The classes; positive decision values speak for ``classes_[1]``.
-    result_ : SolverResult
-        The certificate: objectives, gap, violation, history.
+    result_ : SolverResult or JointResult
+        The certificate: objectives, gap, violation, history. A `JointResult` if there is one objective for all classes.
     support_ : int ndarray of shape (n_support,)
         Numbers of the support vectors.
     support_vectors_ : samples
@@ -309,7 +338,8 @@ class SVC(SupportVectorClassifier):
     n_support_ : int ndarray of shape (n_classes,)
         How many there are of each class.
     dual_coef_ : ndarray of shape (1, n_support) or CSR of shape (n_problems, n_support)
-        Multipliers times signs; a row for every machine of `multi_class`.
+        Multipliers times signs; a row for every machine of `multi_class`, or for every class if there is one objective
+        for all; so for what follows.
     intercept_ : ndarray of shape (n_problems,)
         The offsets b.
     coef_ : ndarray of shape (n_problems, n_features)
@@ -317,9 +347,10 @@ class SVC(SupportVectorClassifier):
     kernel_ : Kernel or "precomputed"
         The kernel, with its data-dependent parameters resolved.
     norm_, margin_ : float or ndarray of shape (n_problems,)
-        ``|w|`` and the margin ``1 / |w|`` in feature space.
+        ``|w|`` and the margin ``1 / |w|`` in feature space. With one objective, how far the margin reaches on either
+        side of the nearest hyperplane of the class, see `mercer.problems.JointProblem.margins`.
     slack_ : ndarray of shape (n,) or CSR of shape (n_problems, n)
-        The errors xi of the training samples.
+        The errors xi of the training samples; with one objective those against every class but their own.
     margin_errors_ : float or ndarray of shape (n_problems,)
         Share of the training samples with an error above `tol`.
     sparsity_ : float
@@ -438,7 +469,8 @@ class NuSVC(SupportVectorClassifier):
     class_weight : dict, "balanced" or None, default=None
         Factors of the weights per class.
     multi_class : {"ovo", "ovr", "dag", "ecoc", "one_class"} or Scheme, default="ovo"
-        How several classes are told apart, see `mercer.multiclass`.
+        How several classes are told apart, see `mercer.multiclass`; schemes of one objective for all classes are left
+        to `SVC`.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions; smaller is more exact and slower.
     gap_tol : float > 0 or None, default=None

@@ -66,7 +66,10 @@ def decide(gram: Gram, functions: Sequence[Function], test: np.ndarray) -> np.nd
     rows = sparse_rows([(function.index, function.coefficients) for function in functions], gram.n)
     support = np.unique(rows.indices)
     coefficients = rows[:, support].T if len(functions) > 1 else rows[:, support].toarray().T
-    return gram.dot_part(test, support, coefficients) + np.array([function.offset for function in functions])
+    values = np.tile([function.offset for function in functions], (len(test), 1))
+    if len(support):  # a fold that was stopped at once has none
+        values += gram.dot_part(test, support, coefficients)
+    return values
 
 
 @contextmanager

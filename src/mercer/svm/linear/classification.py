@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 
+from mercer.data import RowBlocks
 from mercer.gram import LinearGram
-from mercer.multiclass import OwnMachines, Plan, Task
+from mercer.multiclass import JointScheme, OwnMachines, Plan, Task
 from mercer.parameters import Choice, Number
 from mercer.problems import DualProblem, soft_margin
 from mercer.solvers import (
@@ -16,14 +17,15 @@ from mercer.solvers import (
 )
 from mercer.svm.base import one_or_all
 from mercer.svm.folds import Folds, naming_the_fold
-from mercer.svm.labels import ClassWeight, Labelled
+from mercer.svm.joint import JointlyLabelled
+from mercer.svm.labels import ClassWeight
 from mercer.svm.linear.base import LinearFunction, LinearMachine
 from mercer.threads import limit_threads
 
 __all__ = ["LinearSVC"]
 
 
-class LinearSVC(ClassifierMixin, Labelled, LinearMachine):
+class LinearSVC(ClassifierMixin, JointlyLabelled, LinearMachine):
     """Linear support vector classifier: `SVC` with a linear kernel, for many samples or many features.
 
     .. math::
@@ -48,7 +50,9 @@ class LinearSVC(ClassifierMixin, Labelled, LinearMachine):
     intercept_scaling : float > 0, default=1.0
         The constant feature, if penalised; larger makes the offset cheaper.
     multi_class : str or Scheme, default="ovr"
-        Several classes from machines for two, see `mercer.multiclass`.
+        How several classes are told apart, see `mercer.multiclass`: "ovr", "ovo", "dag", "ecoc" and "one_class" have
+        several machines; "weston_watkins", "crammer_singer" and "lee_lin_wahba" have one objective for all classes, for
+        the hinge loss, a finite C and data in memory.
     class_weight : dict, "balanced" or None, default=None
         Factors of C per class; "balanced" makes all classes count the same.
     tol : float > 0, default=1e-3
@@ -64,7 +68,7 @@ class LinearSVC(ClassifierMixin, Labelled, LinearMachine):
     warm_start : bool, default=False
         Start from the last solution when `fit` is called again with as many samples.
     solver : {"auto", "newton", "descent"} or Solver, default="auto"
-        See `mercer.solvers`.
+        See `mercer.solvers`. With one objective for all classes "auto" stands for `BlockDescent`.
     callback : callable or None, default=None
         Told the `Progress` of the solver; a true value stops it.
 
@@ -76,10 +80,11 @@ class LinearSVC(ClassifierMixin, Labelled, LinearMachine):
         The weights w.
     intercept_ : ndarray of shape (n_problems,)
         The offsets b.
-    result_ : SolverResult
-        The certificate: objectives, gap, violation, history.
+    result_ : SolverResult or JointResult
+        The certificate: objectives, gap, violation, history. A `JointResult` if there is one objective for all classes.
     norm_, margin_ : float or ndarray of shape (n_problems,)
-        ``|w|`` (with the penalised offset; the sum of sizes for the L1 penalty) and the margin ``1 / |w|``.
+        ``|w|`` (with the penalised offset; the sum of sizes for the L1 penalty) and the margin ``1 / |w|``; for one
+        objective see `mercer.problems.JointProblem.margins`.
     support_ : int ndarray of shape (n_support,)
         Numbers of the support vectors.
     n_iter_ : int
@@ -187,12 +192,38 @@ class LinearSVC(ClassifierMixin, Labelled, LinearMachine):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         self._check_all()
         self._check_penalty("squared_hinge")
-        if self.penalty == "l1" and isinstance(self._scheme, OwnMachines):
+        if self.penalty == "l1" and isinstance(self._scheme, (JointScheme, OwnMachines)):
             raise ValueError(f"penalty='l1' needs a scheme of machines for two, got multi_class={self.multi_class!r}.")
         X, y = self._take_samples(X, y)
+        if isinstance(X, RowBlocks) and isinstance(self._scheme, JointScheme):
+            raise TypeError(f"X must be in memory for multi_class={self.multi_class!r}, got RowBlocks; use 'ovr'.")
         weight = self._weights(sample_weight, X)
         codes = self._encode(y, weight)
         plan = self._scheme.plan(len(self.classes_), self.loss)
+        if isinstance(plan.scheme, JointScheme):
+            self._learn_together(X, plan, codes, weight * self._class_weights(codes, weight))
+        else:
+            plan = self._learn_apart(X, plan, codes, weight)
+        self._plan, self._fitted_C = plan, self.C
+
+    def _learn_together(self, X: Any, plan: Plan, codes: np.ndarray, weight: np.ndarray) -> None:
+        """Weights and offsets of the functions that one objective gives, and the certificate."""
+        with limit_threads(self.n_threads):
+            gram = self._make_gram(X)
+            ((_, result),) = self._solve_jointly(plan.scheme, gram, [(codes, weight)], self._free)
+            rows = (result.coefficients[[k]].toarray()[0] for k in range(len(self.classes_)))
+            weights = np.array([gram.sums(row) for row in rows])
+        constant = np.sqrt(gram.constant) * weights[:, -1] if gram.constant else 0.0
+        self.coef_ = np.ascontiguousarray(weights[:, :-1]) if gram.constant else weights
+        self.intercept_ = result.intercepts + constant
+        self.norm_, self.margin_ = result.norms, result.margins
+        self.support_ = np.unique(result.coefficients.indices)
+        self.result_, self.n_iter_ = result, result.n_iter
+        if self._warns:
+            warn_unless_solved(result, type(self).__name__)
+
+    def _learn_apart(self, X: Any, plan: Plan, codes: np.ndarray, weight: np.ndarray) -> Plan:
+        """Weights and offsets of the machines of a scheme; the plan with what their folds say, where it has some."""
         folds = Folds(codes, weight, plan.splits(codes, weight, self.classes_))
         own = plan.scheme if isinstance(plan.scheme, OwnMachines) else None
         build = own.problem if own else self._problem
@@ -207,9 +238,9 @@ class LinearSVC(ClassifierMixin, Labelled, LinearMachine):
             of_folds = self._learn(gram, problems[:n], own.model if own else None, problems[n:])
             if of_folds:
                 plan = self._learn_maps(plan, folds, gram, of_folds)
-        self._plan, self._fitted_C = plan, self.C
         with np.errstate(divide="ignore"):
             self.margin_ = one_or_all(list(1.0 / np.atleast_1d(self.norm_)))
+        return plan
 
     def _learn_maps(self, plan: Plan, folds: Folds, gram: LinearGram, learnt: Sequence[LinearFunction]) -> Plan:
         """The plan with what its folds, whose functions come one fold after the other, say of what they hold out."""
