@@ -257,6 +257,13 @@ def combine(results: Sequence[SolverResult]) -> SolverResult:
     )
 
 
+class Interrupt(threading.Event):
+    """A callback that stops solvers on other threads; nobody is told anything."""
+
+    def __call__(self, progress: Progress) -> bool:
+        return self.is_set()
+
+
 def solve_side_by_side(
     solver: Any,
     problems: Sequence[DualProblem],
@@ -271,12 +278,9 @@ def solve_side_by_side(
     threads = min(effective_n_threads(solver.n_threads), len(problems))
     if callback is not None or threads < 2:
         return [solver.solve(p, start, callback) for p, start in zip(problems, starts, strict=True)]
-    alone, interrupted = clone(solver).set_params(n_threads=1), threading.Event()
+    alone, interrupted = clone(solver).set_params(n_threads=1), Interrupt()
     with ThreadPoolExecutor(threads) as pool:
-        futures = [
-            pool.submit(alone.solve, p, start, lambda progress: interrupted.is_set())
-            for p, start in zip(problems, starts, strict=True)
-        ]
+        futures = [pool.submit(alone.solve, p, start, interrupted) for p, start in zip(problems, starts, strict=True)]
         try:
             return [future.result() for future in futures]
         except BaseException:  # also Ctrl-C

@@ -13,7 +13,7 @@ from mercer.gram import LinearGram
 from mercer.kernels.samples import native_samples
 from mercer.parameters import Number, check_parameters
 from mercer.problems import DualProblem
-from mercer.solvers.base import Callback, History, Progress, SolverResult, certify, solve_side_by_side
+from mercer.solvers.base import Callback, History, Interrupt, Progress, SolverResult, certify, solve_side_by_side
 from mercer.solvers.newton import POLISHED, SMALL
 from mercer.solvers.smo import SMO, is_flat
 from mercer.threads import effective_n_threads, limit_threads
@@ -21,13 +21,14 @@ from mercer.threads import effective_n_threads, limit_threads
 __all__ = ["CoordinateDescent"]
 
 EPOCHS = 10_000
-# Epochs between two looks at the clock, the gap and the callback.
-EPOCHS_PER_ROUND = 100
+# Epochs between two looks at the certificate, and between two calls of a callback.
+EPOCHS_PER_ROUND, EPOCHS_PER_CALL = 1000, 100
 # So many epochs may be in vain; then the variables at play, if they are so many at most, are settled together, and if
 # that is in vain so often, too, the run is given up.
-PATIENT_EPOCHS, FEW_AT_PLAY, PATIENCE = 1000, 4000, 5
-# By how much more is asked for, at least, when the gap is too large.
-FINER = 0.2
+PATIENT_EPOCHS, FEW_AT_PLAY, PATIENCE = 2000, 4000, 5
+# The violation at which the gap is looked at first, and by how much more is asked for when it is too large, at least
+# and at most.
+FIRST_LOOK, FINER, FINEST = 0.01, 0.5, 1e-3
 # Steps of the solver that settles variables together, at least and for each of them.
 SETTLING_STEPS, SETTLING_STEPS_EACH = 10_000, 50
 
@@ -158,6 +159,10 @@ class _Run:
         self.tol = min(solver.tol, POLISHED) if len(problem.index) <= SMALL else solver.tol
         self.began = time.perf_counter()
         self.epochs = self.evaluations = 0
+        # The weight of the equality in the augmented Lagrangian: as much as a sample has.
+        self.sigma = 1.0
+        if problem.total is not None:
+            self.sigma = max(float(self.gram.diag().mean()), np.finfo(float).tiny)
         self.samples: list[tuple[float, float, float, float]] = []
         self.a = problem.feasible(start)
         self.offset = 0.0 if start is None else problem.offsets(self.a, self._gradient(self.a)).plus
@@ -172,9 +177,16 @@ class _Run:
         solver, problem = self.solver, self.problem
         most = EPOCHS if solver.max_iter is None else int(solver.max_iter)
         unit = problem.unit(self.a, problem.offsets(self.a, problem.linear))
-        best, in_vain, patience = np.inf, 0, self.epochs + PATIENT_EPOCHS
+        if solver.gap_tol is not None:
+            self.tol = min(self.tol, FIRST_LOOK)
+        # A gap goes with the violation, or with its square where a ridge makes the problem smooth.
+        power = 0.5 if (problem.ridge > 0).all() else 1.0
+        told = self.callback is not None and not isinstance(self.callback, Interrupt)
+        patient = PATIENT_EPOCHS if len(problem.index) > SMALL else EPOCHS_PER_CALL
+        per_round = min(patient, EPOCHS_PER_CALL if told else EPOCHS_PER_ROUND)
+        best, in_vain, patience = np.inf, 0, patient
         while True:
-            settled = self._descend(self.tol * unit, min(EPOCHS_PER_ROUND, most - self.epochs))
+            settled = self._descend(self.tol * unit, min(per_round, most - self.epochs))
             result = self._certified("solved")
             if self._is_good(result, self.tol):
                 return result
@@ -187,15 +199,16 @@ class _Run:
             unit = problem.unit(result.a, result.offsets)
             if not settled and self.epochs < patience:
                 continue
-            patience = self.epochs + PATIENT_EPOCHS
+            patience = self.epochs + patient
             at_play = self._at_play(result)
             if not settled and len(at_play) <= FEW_AT_PLAY:
                 self._settle(at_play, result)
                 result = self._certified("solved")
                 if self._is_good(result, self.tol):
                     return result
-            if result.violation <= self.tol * unit:  # it is the gap that is too large, and it goes with the violation
-                self.tol *= float(np.clip(0.5 * (solver.gap_tol or 0.0) / result.relative_gap, FINER**4, FINER))
+            if result.violation <= self.tol * unit:  # it is the gap that is too large
+                wanted = 0.5 * (solver.gap_tol or 0.0) / result.relative_gap
+                self.tol = result.violation / unit * float(np.clip(wanted**power, FINEST, FINER))
             best, in_vain = (result.violation, 0) if result.violation < 0.5 * best else (best, in_vain + 1)
             if in_vain == PATIENCE:
                 return result if self._is_good(result, solver.tol) else replace(result, status="stalled")
@@ -216,7 +229,7 @@ class _Run:
             self.a,
             self.total,
             self.offset,
-            max(float(self.gram.diag().mean()), np.finfo(float).tiny),
+            self.sigma,
             self.gram.constant,
             tol,
             epochs,

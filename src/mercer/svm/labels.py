@@ -42,7 +42,10 @@ class Labelled(Machine):
         if y.dtype.kind not in "biuSU":  # numbers that may not be classes, or objects
             check_classification_targets(y)
         used = weight > 0
-        self.classes_, seen = np.unique(y[used], return_inverse=True)
+        self.classes_ = np.unique(y[used])
+        # Sorting all labels to number them would take longer.
+        numbers = y.dtype.kind in "biu"
+        seen = np.searchsorted(self.classes_, y[used]) if numbers else np.unique(y[used], return_inverse=True)[1]
         if len(self.classes_) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs at least 2 classes among the samples of positive weight, got "
