@@ -32,6 +32,8 @@ LEFT_OVER, STEPS_PER_STAGE = 0.1, 50
 SMOOTH_GAP, SMALLEST_WIDTH = 1e-6, 1e-12
 # A decrease below this part of the objective is rounding.
 ROUNDING = 1e-22
+# What a step gains, as a part of the objective, below which a line search sees rounding only.
+BLIND = 1e-12
 # So many full steps that bring nothing are rounding, too.
 STUCK = 2
 # Variables within so many widths of the band move in the next stage.
@@ -225,6 +227,7 @@ class _Run:
         self.tol = min(solver.tol, POLISHED) if len(problem.index) <= SMALL else solver.tol
         self.rounded = False
         self.left_over = LEFT_OVER
+        self.unproved = False  # what looked good was not: at least one more step
         self._set_out(start)
 
     # --- the first point ----------------------------------------------------------------------------------
@@ -299,7 +302,7 @@ class _Run:
                 if self._is_good(certified, self.tol):
                     return certified
                 # w was not close enough to X' (s a), or rounding is all that is left.
-                self.left_over *= 0.1
+                self.left_over, self.unproved = 0.1 * self.left_over, True
                 better = best is None or certified.violation < 0.5 * best.violation
                 best, in_vain = (certified, 0) if better else (best, in_vain + 1)
             if in_vain == PATIENCE or self.rounded or self.width < SMALLEST_WIDTH * self.first_width:
@@ -359,7 +362,8 @@ class _Run:
             self.samples.append((self.n_iter, dual, smoothing + rest, np.nan))
             if rest <= self.left_over * (SMOOTH_GAP * abs(dual) if self.smooth else smoothing):
                 balanced = abs(imbalance) <= BALANCED * float(self.all_a.sum()) or abs(imbalance) >= 0.5 * last
-                if balanced or not balance:
+                if (balanced or not balance) and (step > 0 or not self.unproved):
+                    self.unproved = False
                     break
                 last = abs(imbalance)
             if self.n_iter >= most:
@@ -371,15 +375,18 @@ class _Run:
             if self.callback is not None and self.callback(told):
                 return "stopped"
             dw, db = self._direction(-gradient, -imbalance)
+            gain = -inner(gradient, dw) - imbalance * db
             stuck = stuck + 1 if full_step and rest > 0.5 * before else 0
-            if stuck == STUCK or -inner(gradient, dw) - imbalance * db <= ROUNDING * abs(dual):
+            if stuck == STUCK or gain <= ROUNDING * abs(dual):
                 break  # what is left to win is rounding
             dz = part.spread(self.gram.products(dw, part.rows), db)
             slope = inner(self.w - self.other_w, dw) + db * (total - self.other_sum)
             t = _native.line_minimum(self.z, dz, self.pull, self.stiffness, part.upper, slope, inner(dw, dw), threads)
-            if t == 0.0:  # the direction is rounding
+            if t == 0.0 and gain > BLIND * abs(dual):  # the direction is rounding
                 self.rounded = step == 0
                 break
+            if t == 0.0:  # so close to the minimum the line is too flat to be seen, and full steps are right
+                t = 1.0
             self.w, self.b, self.z = self.w + t * dw, self.b + t * db, self.z + t * dz
             self.n_iter += 1
             full_step, before = 0.5 <= t <= 2.0, rest
