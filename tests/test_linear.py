@@ -10,6 +10,7 @@ from reference.conic import conic_optimum
 from registry import LINEAR_SOLVERS
 from scipy.sparse import csr_array
 from sklearn.base import clone
+from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC as TheirSVC
 from sklearn.svm import LinearSVR as TheirSVR
@@ -122,6 +123,13 @@ def test_max_seconds(make):
 def test_gap_tol(make):
     problem = random_problem("hinge", 4, n=1200)
     assert make().set_params(tol=10.0, gap_tol=1e-6).solve(problem).relative_gap <= 1e-6
+
+
+def test_what_looks_solved_and_is_not_takes_another_step():
+    """w may be right long before the w = X' (s a) of the multipliers, which the certificate is for."""
+    X, y = make_classification(20_000, 50, n_informative=25, random_state=0)
+    machine = LinearSVC(loss="squared_hinge", intercept="penalised", tol=0.1, gap_tol=1e-6).fit(X, y)
+    assert machine.result_.status == "solved" and machine.result_.relative_gap <= 1e-6
 
 
 @every_solver
