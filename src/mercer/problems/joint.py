@@ -191,8 +191,8 @@ class JointProblem:
     def margins(self, a: np.ndarray, f: np.ndarray) -> np.ndarray:
         """Per class, how far from its hyperplane the margin ends, in feature space.
 
-        It is ``t / |w_k|`` for absolute margins; for relative ones, where a class has a hyperplane against every other, the
-        smallest of all ``t / |w_k - w_l|``.
+        It is ``t / |w_k|`` for absolute margins; for relative ones, where a class has a hyperplane against every other,
+        the smallest of all ``t / |w_k - w_l|``.
         """
         norms = self.norms(a, f)
         if self.margin == "relative":
