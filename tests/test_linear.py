@@ -2,6 +2,7 @@
 
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -196,6 +197,16 @@ def test_the_right_solver_is_picked():
     assert isinstance(LinearSolver().pick(soft_margin(LinearGram(wide), s, np.ones(1200))), CoordinateDescent)
     assert isinstance(LinearSolver().pick(nu_margin(LinearGram(X), s, 0.1, np.ones(1200))), SMO)
     assert isinstance(LinearSolver().pick(soft_margin(LinearGram(X), s, np.full(1200, np.inf))), SMO)
+
+
+def test_a_hard_margin_that_stalls_is_told(monkeypatch):
+    """Newton's method takes over from descent, not from hard margins, which it cannot do."""
+    X, s, _ = data(30, 2)
+    X[:, 0] += 5.0 * s
+    problem = soft_margin(LinearGram(X), s, np.full(30, np.inf))
+    stalled = replace(SMO().solve(problem), status="stalled")
+    monkeypatch.setattr(SMO, "solve", lambda *arguments: stalled)
+    assert LinearSolver().solve(problem) is stalled
 
 
 @pytest.mark.parametrize("form", ["hinge", "squared hinge", "tube", "one class"])

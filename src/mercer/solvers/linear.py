@@ -76,8 +76,9 @@ class LinearSolver(BaseEstimator):
     ) -> SolverResult:
         """The solution, with its certificate."""
         self.check(problem)
-        result = self.pick(problem).solve(problem, start, callback)
-        if result.status != "stalled" or isinstance(self.pick(problem), ProximalNewton):
+        picked = self.pick(problem)
+        result = picked.solve(problem, start, callback)
+        if result.status != "stalled" or not isinstance(picked, CoordinateDescent):
             return result
         # Columns of very different size, most likely, which Newton's method does not mind.
         left = {} if self.max_seconds is None else {"max_seconds": max(1e-9, self.max_seconds - result.seconds)}
