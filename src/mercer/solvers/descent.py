@@ -1,22 +1,15 @@
 """Dual coordinate descent for machines whose kernel is linear."""
 
-import time
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from mercer import _native
-from mercer.gram import LinearGram
 from mercer.kernels.samples import native_samples
-from mercer.parameters import Number, check_parameters
 from mercer.problems import DualProblem
-from mercer.solvers.base import Callback, History, Interrupt, Progress, SolverResult, certify, solve_side_by_side
-from mercer.solvers.newton import POLISHED, SMALL
-from mercer.solvers.smo import SMO, is_flat
-from mercer.threads import effective_n_threads, limit_threads
+from mercer.solvers.base import Callback, Interrupt, Progress, SolverResult
+from mercer.solvers.over_features import SMALL, FeatureRun, RunningSolver
+from mercer.solvers.smo import SMO
 
 __all__ = ["CoordinateDescent"]
 
@@ -33,7 +26,7 @@ FIRST_LOOK, FINER, FINEST = 0.01, 0.5, 1e-3
 SETTLING_STEPS, SETTLING_STEPS_EACH = 10_000, 50
 
 
-class CoordinateDescent(BaseEstimator):
+class CoordinateDescent(RunningSolver):
     """Dual coordinate descent: one multiplier at a time, w = X' (s a) beside them. [1]_
 
     A step costs as much as one sample has entries. The equality of a free offset enters as an augmented Lagrangian.
@@ -80,90 +73,27 @@ class CoordinateDescent(BaseEstimator):
     ('solved', array([1.]))
     """
 
-    _parameters: ClassVar[dict[str, Any]] = {
-        "tol": Number(0, above=True),
-        "gap_tol": Number(0, above=True, none=True),
-        "max_iter": Number(1, integer=True, none=True),
-        "max_seconds": Number(0, above=True, none=True),
-    }
-
-    def __init__(self, *, tol=1e-3, gap_tol=None, max_iter=None, max_seconds=None, n_threads=None):
-        self.tol = tol
-        self.gap_tol = gap_tol
-        self.max_iter = max_iter
-        self.max_seconds = max_seconds
-        self.n_threads = n_threads
-
     def check(self, problem: DualProblem) -> None:
-        """Refuse problems over other kernels, with an equality per sign, and hard margins."""
-        check_parameters(self)
-        effective_n_threads(self.n_threads)
-        if not isinstance(problem.gram, LinearGram):
-            raise ValueError(
-                f"CoordinateDescent needs a LinearGram, got a {type(problem.gram).__name__}; SMO solves problems over "
-                "any kernel."
-            )
-        if not problem.gram.in_one_piece:
+        """Refuse also samples in blocks."""
+        super().check(problem)
+        if not problem.gram.in_one_piece:  # type: ignore[attr-defined]
             raise ValueError("CoordinateDescent needs the samples in one piece; ProximalNewton reads blocks.")
-        if problem.equality == "per_sign":
-            raise ValueError(
-                "CoordinateDescent solves problems with one equality at most; SMO those with one per sign."
-            )
-        if not (np.isfinite(problem.upper) | (problem.ridge > 0)).all():
-            raise ValueError("CoordinateDescent needs bounds or a ridge; SMO solves hard margins.")
 
-    def solve_many(
-        self,
-        problems: Sequence[DualProblem],
-        starts: Sequence[np.ndarray | None] | None = None,
-        callback: Callback | None = None,
-    ) -> list[SolverResult]:
-        """As `solve` for each problem, several at once."""
-        return solve_side_by_side(self, problems, starts, callback)
-
-    def solve(
-        self, problem: DualProblem, start: np.ndarray | None = None, callback: Callback | None = None
-    ) -> SolverResult:
-        """The solution, with its certificate.
-
-        Parameters
-        ----------
-        problem : DualProblem
-            Over a `LinearGram`.
-        start : array of shape (n,), default=None
-            Multipliers to start from.
-        callback : callable, default=None
-            Told the `Progress` some times; a true value stops the run.
-
-        Returns
-        -------
-        SolverResult
-        """
-        self.check(problem)
-        with limit_threads(self.n_threads):
-            result = _Run(self, problem, start, callback).result()
-        flat = result.status == "solved" and is_flat(problem, result)
-        return replace(result, status="degenerate") if flat else result
+    def _run(self, problem, start, callback):
+        return _Run(self, problem, start, callback)
 
 
-class _Run:
+class _Run(FeatureRun):
     """One run: multipliers a and the offset they are balanced by."""
 
     def __init__(
         self, solver: CoordinateDescent, problem: DualProblem, start: np.ndarray | None, callback: Callback | None
     ):
-        self.solver, self.problem, self.callback = solver, problem, callback
-        self.gram: LinearGram = problem.gram  # type: ignore[assignment]
-        assert not isinstance(problem.total, tuple)
-        self.total = problem.total
-        self.tol = min(solver.tol, POLISHED) if len(problem.index) <= SMALL else solver.tol
-        self.began = time.perf_counter()
-        self.epochs = self.evaluations = 0
+        super().__init__(solver, problem, callback)
         # The weight of the equality in the augmented Lagrangian: as much as a sample has.
         self.sigma = 1.0
         if problem.total is not None:
             self.sigma = max(float(self.gram.diag().mean()), np.finfo(float).tiny)
-        self.samples: list[tuple[float, float, float, float]] = []
         self.a = problem.feasible(start)
         self.offset = 0.0 if start is None else problem.offsets(self.a, self._gradient(self.a)).plus
 
@@ -171,7 +101,7 @@ class _Run:
         """Seconds that are left."""
         if self.solver.max_seconds is None:
             return np.inf
-        return max(0.0, self.solver.max_seconds - (time.perf_counter() - self.began))
+        return max(0.0, self.solver.max_seconds - self._seconds())
 
     def result(self) -> SolverResult:
         solver, problem = self.solver, self.problem
@@ -186,20 +116,20 @@ class _Run:
         per_round = min(patient, EPOCHS_PER_CALL if told else EPOCHS_PER_ROUND)
         best, in_vain, patience = np.inf, 0, patient
         while True:
-            settled = self._descend(self.tol * unit, min(per_round, most - self.epochs))
+            settled = self._descend(self.tol * unit, min(per_round, most - self.n_iter))
             result = self._certified("solved")
             if self._is_good(result, self.tol):
                 return result
             if self.callback is not None and self.callback(self._progress(result)):
                 return replace(result, status="stopped")
-            if self.epochs >= most:
+            if self.n_iter >= most:
                 return replace(result, status="max_iter")
             if self._left() == 0.0:
                 return replace(result, status="max_seconds")
             unit = problem.unit(result.a, result.offsets)
-            if not settled and self.epochs < patience:
+            if not settled and self.n_iter < patience:
                 continue
-            patience = self.epochs + patient
+            patience = self.n_iter + patient
             at_play = self._at_play(result)
             if not settled and len(at_play) <= FEW_AT_PLAY:
                 self._settle(at_play, result)
@@ -214,7 +144,7 @@ class _Run:
                 return result if self._is_good(result, solver.tol) else replace(result, status="stalled")
 
     def _progress(self, result: SolverResult) -> Progress:
-        return Progress(self.epochs, result.objective, result.violation, time.perf_counter() - self.began)
+        return Progress(self.n_iter, result.objective, result.violation, self._seconds())
 
     def _descend(self, tol: float, epochs: int) -> bool:
         """Some epochs; whether the violation is below tol."""
@@ -235,7 +165,7 @@ class _Run:
             epochs,
             self._left(),
         )
-        self.epochs += done
+        self.n_iter += done
         self.a = problem.balanced(self.a)
         return settled
 
@@ -283,22 +213,6 @@ class _Run:
         return problem.sign * self.gram.products(w)[problem.index] + problem.ridge * a + problem.linear
 
     def _certified(self, status: str) -> SolverResult:
-        gradient = self._gradient(self.a)
-        self.samples.append((self.epochs, 0.0, 0.0, 0.0))
-        iteration, objective, gap, violation = np.array(self.samples).T.copy()
-        result = certify(
-            self.problem,
-            self.a,
-            gradient,
-            status=status,
-            n_iter=self.epochs,
-            seconds=time.perf_counter() - self.began,
-            kernel_evaluations=self.evaluations,
-            history=History(iteration.astype(np.int64), objective, gap, violation),
-        )
-        self.samples[-1] = (self.epochs, result.dual_objective, result.gap, result.violation)
+        result = self._certify(self.a, self._gradient(self.a), status)
+        self.samples.append((self.n_iter, result.dual_objective, result.gap, result.violation))
         return result
-
-    def _is_good(self, result: SolverResult, tol: float) -> bool:
-        small = result.violation <= tol * self.problem.unit(result.a, result.offsets)
-        return small and (self.solver.gap_tol is None or result.relative_gap <= self.solver.gap_tol)

@@ -1,22 +1,16 @@
 """The proximal Newton method for machines whose kernel is linear."""
 
-import time
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from mercer import _native
-from mercer.gram import LinearGram
-from mercer.parameters import Number, check_parameters
 from mercer.problems import DualProblem
 from mercer.problems.dual import BALANCED
-from mercer.solvers.base import Callback, History, Progress, SolverResult, certify, solve_side_by_side
-from mercer.solvers.smo import is_flat
+from mercer.solvers.base import Callback, Progress, SolverResult
+from mercer.solvers.over_features import FeatureRun, RunningSolver
 from mercer.sums import inner
-from mercer.threads import effective_n_threads, limit_threads
+from mercer.threads import effective_n_threads
 
 __all__ = ["ProximalNewton"]
 
@@ -40,11 +34,9 @@ STUCK = 2
 NEAR = 2.0
 # How often a certificate may be no better than the last one before rounding is blamed.
 PATIENCE = 3
-# Problems of so many variables are solved to this violation, if rounding lets them.
-SMALL, POLISHED = 1000, 1e-12
 
 
-class ProximalNewton(BaseEstimator):
+class ProximalNewton(RunningSolver):
     """Proximal Newton method: the primal of a linear machine, smoothed less and less. [1]_ [2]_
 
     For the multipliers a and the decision values z = s (X w + b) of a `DualProblem` over a `LinearGram`,
@@ -65,8 +57,8 @@ class ProximalNewton(BaseEstimator):
         Largest violation of the optimality conditions, in the unit of the problem (`DualProblem.unit`).
     gap_tol : float > 0 or None, default=None
         Largest relative duality gap; None leaves it to `tol`.
-    max_iter : int >= 1, default=1000
-        Most Newton steps.
+    max_iter : int >= 1 or None, default=None
+        Most Newton steps; None means 1000.
     max_seconds : float > 0 or None, default=None
         Most wall-clock time.
     n_threads : int or None, default=None
@@ -100,66 +92,8 @@ class ProximalNewton(BaseEstimator):
     ('solved', array([1.]))
     """
 
-    _parameters: ClassVar[dict[str, Any]] = {
-        "tol": Number(0, above=True),
-        "gap_tol": Number(0, above=True, none=True),
-        "max_iter": Number(1, integer=True, none=True),
-        "max_seconds": Number(0, above=True, none=True),
-    }
-
-    def __init__(self, *, tol=1e-3, gap_tol=None, max_iter=None, max_seconds=None, n_threads=None):
-        self.tol = tol
-        self.gap_tol = gap_tol
-        self.max_iter = max_iter
-        self.max_seconds = max_seconds
-        self.n_threads = n_threads
-
-    def check(self, problem: DualProblem) -> None:
-        """Refuse problems over other kernels, with an equality per sign, and hard margins."""
-        check_parameters(self)
-        effective_n_threads(self.n_threads)
-        if not isinstance(problem.gram, LinearGram):
-            raise ValueError(
-                f"ProximalNewton needs a LinearGram, got a {type(problem.gram).__name__}; SMO solves problems over any "
-                "kernel."
-            )
-        if problem.equality == "per_sign":
-            raise ValueError("ProximalNewton solves problems with one equality at most; SMO those with one per sign.")
-        if not (np.isfinite(problem.upper) | (problem.ridge > 0)).all():
-            raise ValueError("ProximalNewton needs bounds or a ridge; SMO solves hard margins.")
-
-    def solve_many(
-        self,
-        problems: Sequence[DualProblem],
-        starts: Sequence[np.ndarray | None] | None = None,
-        callback: Callback | None = None,
-    ) -> list[SolverResult]:
-        """As `solve` for each problem, several at once."""
-        return solve_side_by_side(self, problems, starts, callback)
-
-    def solve(
-        self, problem: DualProblem, start: np.ndarray | None = None, callback: Callback | None = None
-    ) -> SolverResult:
-        """The solution, with its certificate.
-
-        Parameters
-        ----------
-        problem : DualProblem
-            Over a `LinearGram`.
-        start : array of shape (n,), default=None
-            Multipliers to start from.
-        callback : callable, default=None
-            Told the `Progress` after every Newton step; a true value stops the run.
-
-        Returns
-        -------
-        SolverResult
-        """
-        self.check(problem)
-        with limit_threads(self.n_threads):
-            result = _Run(self, problem, start, callback).result()
-        flat = result.status == "solved" and is_flat(problem, result)
-        return replace(result, status="degenerate") if flat else result
+    def _run(self, problem, start, callback):
+        return _Run(self, problem, start, callback)
 
 
 class _Part:
@@ -203,7 +137,7 @@ class _Part:
         return which if self.rows is None else self.rows[which]
 
 
-class _Run:
+class _Run(FeatureRun):
     """One run: the point (w, b), the decision values z, the multipliers a that answer them.
 
     z, a, pull and stiffness are those of the part that may move; what the others add is in `other_w`, `other_sum` and
@@ -213,18 +147,10 @@ class _Run:
     def __init__(
         self, solver: ProximalNewton, problem: DualProblem, start: np.ndarray | None, callback: Callback | None
     ):
-        self.solver, self.problem, self.callback = solver, problem, callback
-        self.gram: LinearGram = problem.gram  # type: ignore[assignment]
-        assert not isinstance(problem.total, tuple)
-        self.total = problem.total
-        self.began = time.perf_counter()
-        self.n_iter = 0
-        self.samples: list[tuple[float, float, float, float]] = []
+        super().__init__(solver, problem, callback)
         self.free_offset = problem.total is not None
         self.bounded = np.isfinite(problem.upper)
         self.smooth = not self.bounded.any()
-        # Small problems are solved to the last digits: nothing is gained by less.
-        self.tol = min(solver.tol, POLISHED) if len(problem.index) <= SMALL else solver.tol
         self.rounded = False
         self.left_over = LEFT_OVER
         self.unproved = False  # what looked good was not: at least one more step
@@ -368,7 +294,7 @@ class _Run:
                 last = abs(imbalance)
             if self.n_iter >= most:
                 return "max_iter"
-            seconds = time.perf_counter() - self.began
+            seconds = self._seconds()
             if solver.max_seconds is not None and seconds > solver.max_seconds:
                 return "max_seconds"
             told = Progress(self.n_iter, -dual, float(np.sqrt(2.0 * rest)), seconds)
@@ -501,24 +427,8 @@ class _Run:
             good = gap <= 0.9 * self.solver.gap_tol * abs(problem.objective(a, gradient))
         return bool(good)
 
-    def _is_good(self, result: SolverResult, tol: float) -> bool:
-        small = result.violation <= tol * self.problem.unit(result.a, result.offsets)
-        return small and (self.solver.gap_tol is None or result.relative_gap <= self.solver.gap_tol)
-
     def _certified(self, a: np.ndarray, status: str) -> SolverResult:
         """The certificate: the weights of the multipliers, and their decision values, computed afresh."""
-        problem = self.problem
         f = self.gram.products(self._weights(a), self.all.rows)
-        gradient = self.all.spread(f, 0.0) + problem.ridge * a + problem.linear
-        table = np.array([*self.samples, (self.n_iter, 0.0, 0.0, 0.0)])
-        iteration, objective, gap, violation = table.T.copy()
-        return certify(
-            problem,
-            a,
-            gradient,
-            status=status,
-            n_iter=self.n_iter,
-            seconds=time.perf_counter() - self.began,
-            kernel_evaluations=0,
-            history=History(iteration.astype(np.int64), objective, gap, violation),
-        )
+        gradient = self.all.spread(f, 0.0) + self.problem.ridge * a + self.problem.linear
+        return self._certify(a, gradient, status)

@@ -1,0 +1,151 @@
+"""What the solvers of problems over a `LinearGram` share: parameters, what they refuse, runs and their certificates."""
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from mercer.gram import LinearGram
+from mercer.parameters import Number, check_parameters
+from mercer.problems import DualProblem
+from mercer.solvers.base import Callback, History, SolverResult, certify, solve_side_by_side
+from mercer.solvers.smo import is_flat
+from mercer.threads import effective_n_threads, limit_threads
+
+__all__ = ["FeatureRun", "FeatureSolver", "RunningSolver", "is_unbounded"]
+
+# Problems of so many variables are solved to this violation, if rounding lets them: nothing is gained by less.
+SMALL, POLISHED = 1000, 1e-12
+
+
+def is_unbounded(problem: DualProblem) -> bool:
+    """Whether some variable has neither a bound nor a ridge, as those of a hard margin."""
+    return not (np.isfinite(problem.upper) | (problem.ridge > 0)).all()
+
+
+class FeatureSolver(BaseEstimator, ABC):
+    """Base of the solvers that work with the features of a `LinearGram` in place of kernel values."""
+
+    _parameters: ClassVar[dict[str, Any]] = {
+        "tol": Number(0, above=True),
+        "gap_tol": Number(0, above=True, none=True),
+        "max_iter": Number(1, integer=True, none=True),
+        "max_seconds": Number(0, above=True, none=True),
+    }
+
+    def __init__(self, *, tol=1e-3, gap_tol=None, max_iter=None, max_seconds=None, n_threads=None):
+        self.tol = tol
+        self.gap_tol = gap_tol
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.n_threads = n_threads
+
+    def check(self, problem: DualProblem) -> None:
+        """Refuse problems over other kernels."""
+        check_parameters(self)
+        effective_n_threads(self.n_threads)
+        if not isinstance(problem.gram, LinearGram):
+            raise ValueError(
+                f"{type(self).__name__} needs a LinearGram, got a {type(problem.gram).__name__}; SMO solves problems "
+                "over any kernel."
+            )
+
+    @abstractmethod
+    def solve(
+        self, problem: DualProblem, start: np.ndarray | None = None, callback: Callback | None = None
+    ) -> SolverResult:
+        """The solution, with its certificate."""
+
+    def solve_many(
+        self,
+        problems: Sequence[DualProblem],
+        starts: Sequence[np.ndarray | None] | None = None,
+        callback: Callback | None = None,
+    ) -> list[SolverResult]:
+        """As `solve` for each problem, several at once."""
+        return solve_side_by_side(self, problems, starts, callback)
+
+
+class RunningSolver(FeatureSolver):
+    """A `FeatureSolver` with an algorithm of its own, a `FeatureRun`."""
+
+    def check(self, problem: DualProblem) -> None:
+        """Refuse also problems with an equality per sign, and hard margins."""
+        super().check(problem)
+        name = type(self).__name__
+        if problem.equality == "per_sign":
+            raise ValueError(f"{name} solves problems with one equality at most; SMO those with one per sign.")
+        if is_unbounded(problem):
+            raise ValueError(f"{name} needs bounds or a ridge; SMO solves hard margins.")
+
+    def solve(
+        self, problem: DualProblem, start: np.ndarray | None = None, callback: Callback | None = None
+    ) -> SolverResult:
+        """The solution, with its certificate.
+
+        Parameters
+        ----------
+        problem : DualProblem
+            Over a `LinearGram`.
+        start : array of shape (n,), default=None
+            Multipliers to start from.
+        callback : callable, default=None
+            Told the `Progress` now and then; a true value stops the run.
+
+        Returns
+        -------
+        SolverResult
+        """
+        self.check(problem)
+        with limit_threads(self.n_threads):
+            result = self._run(problem, start, callback).result()
+        flat = result.status == "solved" and is_flat(problem, result)
+        return replace(result, status="degenerate") if flat else result
+
+    @abstractmethod
+    def _run(self, problem: DualProblem, start: np.ndarray | None, callback: Callback | None) -> "FeatureRun":
+        """One run on a problem that has been checked."""
+
+
+class FeatureRun(ABC):
+    """One run: what is to be reached, and the certificate of where it is."""
+
+    def __init__(self, solver: RunningSolver, problem: DualProblem, callback: Callback | None):
+        self.solver, self.problem, self.callback = solver, problem, callback
+        self.gram: LinearGram = problem.gram  # type: ignore[assignment]
+        assert not isinstance(problem.total, tuple)
+        self.total = problem.total
+        self.tol = min(solver.tol, POLISHED) if len(problem.index) <= SMALL else solver.tol
+        self.began = time.perf_counter()
+        self.n_iter = self.evaluations = 0
+        self.samples: list[tuple[float, float, float, float]] = []
+
+    @abstractmethod
+    def result(self) -> SolverResult:
+        """Run until the end."""
+
+    def _seconds(self) -> float:
+        return time.perf_counter() - self.began
+
+    def _certify(self, a: np.ndarray, gradient: np.ndarray, status: str) -> SolverResult:
+        """The certificate of multipliers and their gradient; it is the last entry of the history."""
+        iteration, objective, gap, violation = np.array([*self.samples, (self.n_iter, 0.0, 0.0, 0.0)]).T.copy()
+        return certify(
+            self.problem,
+            a,
+            gradient,
+            status=status,
+            n_iter=self.n_iter,
+            seconds=self._seconds(),
+            kernel_evaluations=self.evaluations,
+            history=History(iteration.astype(np.int64), objective, gap, violation),
+        )
+
+    def _is_good(self, result: SolverResult, tol: float) -> bool:
+        """Whether violation, in the unit of the problem, and gap are as small as wanted."""
+        small = result.violation <= tol * self.problem.unit(result.a, result.offsets)
+        return small and (self.solver.gap_tol is None or result.relative_gap <= self.solver.gap_tol)
