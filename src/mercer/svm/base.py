@@ -1,5 +1,6 @@
 """What all support vector machines share: samples in, a Gram matrix and problems to the solver, a model out."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
@@ -31,7 +32,7 @@ VECTORS: dict[str, Any] = {
 }
 
 
-class Machine(BaseEstimator):
+class Machine(BaseEstimator, ABC):
     """Base of machines that are fitted by a solver of problems: parameters, samples, weights, warm starts."""
 
     _parameters: ClassVar[dict[str, Any]] = {
@@ -64,9 +65,9 @@ class Machine(BaseEstimator):
             raise TypeError(f"callback must be callable or None, got {self.callback!r}.")
         self._solver()
 
+    @abstractmethod
     def _solver(self) -> Solver:
         """The solver that the parameters ask for."""
-        raise NotImplementedError
 
     def _vectors(self) -> bool:
         """Whether scikit-learn's checks of numeric tables apply to the samples."""

@@ -43,7 +43,7 @@ class JointlyLabelled(Labelled):
 
     def _solver(self) -> Any:
         if not isinstance(self._scheme, JointScheme):
-            return super()._solver()
+            return super()._solver()  # type: ignore[safe-super]
         if isinstance(self.solver, BlockDescent):
             return self.solver
         if isinstance(self.solver, str) and self.solver in DEFAULTS:

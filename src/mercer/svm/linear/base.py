@@ -32,7 +32,7 @@ from mercer.solvers import (
 from mercer.svm.base import VECTORS, Machine, one_or_all
 from mercer.threads import limit_threads
 
-__all__ = ["LinearFunction", "LinearMachine", "function_of"]
+__all__ = ["LinearFunction", "LinearMachine", "PricedMachine", "function_of"]
 
 SOLVERS: dict[str, Any] = {"auto": LinearSolver, "newton": ProximalNewton, "descent": CoordinateDescent}
 
@@ -154,12 +154,32 @@ class LinearMachine(Machine):
                 return LinearGram(X).products(self.coef_[0])[:, np.newaxis] + self.intercept_
             return (X @ self.coef_.T if issparse(X) else Linear()(X, self.coef_)) + self.intercept_
 
+
+class PricedMachine(LinearMachine):
+    """A linear machine whose errors have a price C."""
+
+    C: float
+
     def _starts(self, problems, first):
         starts = super()._starts(problems, first)
-        factor = getattr(self, "C", 1.0) / getattr(self, "_fitted_C", 1.0)  # multipliers grow with the price of errors
+        factor = self.C / getattr(self, "_fitted_C", self.C)  # multipliers grow with the price of errors
         return [None if start is None else factor * start for start in starts]
 
-    def _path(self, X: Any, y: Any, C: Sequence[float], sample_weight: Any) -> list[Any]:
+    def fit_path(self, X, y, C, sample_weight=None):
+        """Machines for several prices of errors, each started from the one before.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+        C : sequence of floats > 0
+            The prices, in the order in which they are used; ascending is fastest.
+
+        Returns
+        -------
+        list
+            A fitted machine for each price. This one is not changed.
+        """
         machines: list[Any] = []
         for price in C:
             machine = copy(machines[-1]) if machines else clone(self)

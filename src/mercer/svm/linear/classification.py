@@ -19,13 +19,13 @@ from mercer.svm.base import one_or_all
 from mercer.svm.folds import Folds, naming_the_fold
 from mercer.svm.joint import JointlyLabelled
 from mercer.svm.labels import ClassWeight
-from mercer.svm.linear.base import LinearFunction, LinearMachine
+from mercer.svm.linear.base import LinearFunction, PricedMachine
 from mercer.threads import limit_threads
 
 __all__ = ["LinearSVC"]
 
 
-class LinearSVC(ClassifierMixin, JointlyLabelled, LinearMachine):
+class LinearSVC(ClassifierMixin, JointlyLabelled, PricedMachine):
     """Linear support vector classifier: `SVC` with a linear kernel, for many samples or many features.
 
     .. math::
@@ -123,7 +123,7 @@ class LinearSVC(ClassifierMixin, JointlyLabelled, LinearMachine):
     (array([[-0.5, -0.5]]), 'solved')
     """
 
-    _parameters = LinearMachine._parameters | {
+    _parameters = PricedMachine._parameters | {
         "C": Number(0, above=True, infinite=True),
         "loss": Choice("hinge", "squared_hinge"),
         "penalty": Choice("l2", "l1"),
@@ -259,23 +259,6 @@ class LinearSVC(ClassifierMixin, JointlyLabelled, LinearMachine):
         return soft_margin(
             gram, task.sign, cost, squared=squared, bias=self._free, index=task.index, target=task.target
         )
-
-    def fit_path(self, X, y, C, sample_weight=None):
-        """Machines for several prices of errors, each started from the one before.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in `fit`.
-        C : sequence of floats > 0
-            The prices, in the order in which they are used; ascending is fastest.
-
-        Returns
-        -------
-        list of LinearSVC
-            A fitted machine for each price. This one is not changed.
-        """
-        return self._path(X, y, C, sample_weight)
 
     def decision_function(self, X):
         """Decision values.

@@ -10,13 +10,13 @@ from sklearn.utils.validation import (
 
 from mercer.parameters import Choice, Number
 from mercer.problems import epsilon_tube
-from mercer.svm.linear.base import LinearMachine
+from mercer.svm.linear.base import PricedMachine
 from mercer.threads import limit_threads
 
 __all__ = ["LinearSVR"]
 
 
-class LinearSVR(MultiOutputMixin, RegressorMixin, LinearMachine):
+class LinearSVR(MultiOutputMixin, RegressorMixin, PricedMachine):
     """Linear support vector regression: `SVR` with a linear kernel, for many samples or many features.
 
     .. math::
@@ -98,7 +98,7 @@ class LinearSVR(MultiOutputMixin, RegressorMixin, LinearMachine):
     array([11.])
     """
 
-    _parameters = LinearMachine._parameters | {
+    _parameters = PricedMachine._parameters | {
         "C": Number(0, above=True),
         "epsilon": Number(0),
         "loss": Choice("linear", "quadratic"),
@@ -185,23 +185,6 @@ class LinearSVR(MultiOutputMixin, RegressorMixin, LinearMachine):
             ]
             self._learn(gram, problems)
         self._single_output, self._fitted_C = y.ndim == 1, self.C
-
-    def fit_path(self, X, y, C, sample_weight=None):
-        """Machines for several prices of errors, each started from the one before.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in `fit`.
-        C : sequence of floats > 0
-            The prices, in the order in which they are used; ascending is fastest.
-
-        Returns
-        -------
-        list of LinearSVR
-            A fitted machine for each price. This one is not changed.
-        """
-        return self._path(X, y, C, sample_weight)
 
     def predict(self, X):
         """Values.
