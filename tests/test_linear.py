@@ -486,6 +486,13 @@ def test_hard_margin():
         LinearSVC(np.inf).fit(X, [0, 1, 0, 1])
 
 
+def test_a_warm_hard_margin():
+    X, y = [[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1]
+    machine = LinearSVC(np.inf, warm_start=True).fit(X, y)
+    for C in (np.inf, 10.0, np.inf):
+        assert_allclose(machine.set_params(C=C).fit(X, y).coef_, [[1.0]])
+
+
 def test_a_failed_fit_loses_nothing():
     X, s, _ = data(50, 2)
     machine = LinearSVC().fit(X, s)

@@ -162,7 +162,9 @@ class PricedMachine(LinearMachine):
 
     def _starts(self, problems, first):
         starts = super()._starts(problems, first)
-        factor = self.C / getattr(self, "_fitted_C", self.C)  # multipliers grow with the price of errors
+        before = getattr(self, "_fitted_C", self.C)
+        # Multipliers grow with the price of errors, those of a hard margin with nothing.
+        factor = self.C / before if max(self.C, before) < np.inf else 1.0
         return [None if start is None else factor * start for start in starts]
 
     def fit_path(self, X, y, C, sample_weight=None):
