@@ -5,7 +5,6 @@ from inspect import signature
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import _classes
@@ -16,9 +15,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from mercer import svm
-from mercer.gram import LinearGram, VectorGram
-from mercer.kernels import Polynomial
-from mercer.problems import crammer_singer, soft_margin
+from mercer.gram import LinearGram
+from mercer.problems import soft_margin
 from mercer.solvers import BlockDescent, SparseNewton, combine
 
 __all__ = ["LinearSVC", "LinearSVR"]
@@ -180,14 +178,13 @@ class LinearSVC(LinearEngine, _classes.LinearSVC):
 
     def _fit_together(self, X: Any, codes: np.ndarray, weight: np.ndarray) -> None:
         """All classes in one objective."""
-        constant = float(self.intercept_scaling) ** 2 if self.fit_intercept else 0.0
         used = np.flatnonzero(weight)
-        gram = VectorGram(Polynomial(degree=1, gamma=1.0, coef0=constant), X)
-        problem = crammer_singer(gram, codes[used], self.C * weight[used], bias=False, index=used)
-        result = BlockDescent(tol=self.tol, max_iter=max(1, self.max_iter) * len(used)).solve(problem)
-        coefficients = result.coefficients
-        weights, offsets = coefficients @ X, constant * coefficients.sum(axis=1)
-        weights = weights.toarray() if issparse(weights) else weights
+        translated = self._translated()
+        solver = BlockDescent(tol=self.tol, max_iter=translated["max_iter"] * len(used))
+        machine = svm.LinearSVC(multi_class="crammer_singer", solver=solver, **translated)
+        machine._warns = False  # scikit-learn has a warning of its own
+        machine.fit(X, codes, weight)
+        weights, offsets, result = machine.coef_, machine.intercept_, machine.result_
         if len(self.classes_) == 2:
             weights, offsets = weights[1:] - weights[:1], offsets[1:] - offsets[:1]
         passes = -(-result.n_iter // len(used))  # which is what LIBLINEAR counts; a step is one sample
