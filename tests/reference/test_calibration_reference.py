@@ -334,17 +334,34 @@ def test_coupling_in_blocks(rng, monkeypatch):
 @pytest.mark.parametrize("method", ["sigmoid", "isotonic", "temperature"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("machine", [RidgeClassifier(), SVC(kernel=RBF(gamma=0.4))])
-def test_against_sklearn(method, n_classes, machine):
-    """Equal where both do the same: scores, one per class, and their targets."""
+@pytest.mark.parametrize("ensemble", [False, True])
+def test_against_sklearn(method, n_classes, machine, ensemble):
+    """Equal where both do the same: scores, one per class, and their targets; one map for all machines."""
     if n_classes > 2 and isinstance(machine, SVC) and method != "temperature":
         pytest.skip("pairs are coupled, which scikit-learn does not")
     X, y = training_set(machine, n=150, n_classes=n_classes)
     new, _ = training_set(machine, n=100, seed=1, n_classes=n_classes)
     folds = list(StratifiedKFold(5, shuffle=True, random_state=0).split(X, y))
     targets = "corrected" if method == "sigmoid" else "plain"
-    ours = Calibrated(machine, method=method, cv=folds, targets=targets).fit(X, y)
+    ours = Calibrated(machine, method=method, cv=folds, targets=targets, ensemble=ensemble).fit(X, y)
     theirs = CalibratedClassifierCV(machine, method=method, cv=folds, ensemble=False).fit(X, y)
+    if ensemble:
+        (one,) = theirs.calibrated_classifiers_
+        theirs = CalibratedClassifierCV(machine, method=method, cv=folds, ensemble=True).fit(X, y)
+        for member in theirs.calibrated_classifiers_:
+            member.calibrators = one.calibrators
     assert_allclose(ours.predict_proba(new), theirs.predict_proba(new), atol=2e-4)
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic", "temperature"])
+def test_an_ensemble_of_one_against_sklearn(method):
+    """With one split the one map is the machine's own."""
+    X, y = training_set(SVC(), n=200)
+    folds = [(np.arange(100), np.arange(100, 200))]
+    machine, targets = SVC(kernel=RBF(gamma=0.4)), "corrected" if method == "sigmoid" else "plain"
+    ours = Calibrated(machine, method=method, cv=folds, targets=targets, ensemble=True).fit(X, y)
+    theirs = CalibratedClassifierCV(machine, method=method, cv=folds, ensemble=True).fit(X, y)
+    assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=2e-4)
 
 
 REAL = {
@@ -357,7 +374,8 @@ REAL = {
 
 
 @pytest.mark.parametrize("load", REAL.values(), ids=REAL.keys())
-def test_no_less_reliable_than_sklearn(load):
+@pytest.mark.parametrize("ensemble", [False, True])
+def test_no_less_reliable_than_sklearn(load, ensemble):
     """On new samples, around the same machine, with the same folds: no worse beyond what chance explains."""
     X, y = load(return_X_y=True)
     classes, codes = np.unique(y, return_inverse=True)
@@ -367,10 +385,10 @@ def test_no_less_reliable_than_sklearn(load):
         given, asked = scaler.transform(X[train]), scaler.transform(X[test])
         folds = list(StratifiedKFold(5, shuffle=True, random_state=0).split(given, y[train]))
         machine = SVC(RBF(gamma="scale").resolve(given))
-        ours[test] = Calibrated(machine, cv=folds).fit(given, y[train]).predict_proba(asked)
-        calibrated = CalibratedClassifierCV(machine, cv=folds, ensemble=False).fit(given, y[train])
+        ours[test] = Calibrated(machine, cv=folds, ensemble=ensemble).fit(given, y[train]).predict_proba(asked)
+        calibrated = CalibratedClassifierCV(machine, cv=folds, ensemble=ensemble).fit(given, y[train])
         theirs[test] = calibrated.predict_proba(asked)
-    if len(classes) == 2:
+    if len(classes) == 2 and not ensemble:
         assert_allclose(ours, theirs, atol=2e-3)
         return
     true, rows = np.eye(len(classes))[codes], np.arange(len(y))
