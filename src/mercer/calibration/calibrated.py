@@ -58,8 +58,10 @@ class Calibrated(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         An int: so many folds, shuffled, with the classes in equal shares. Splits may be given as numbers of samples or
         as masks. "prefit": the estimator is trained already, on other samples than those of `fit`. "in-sample" or None:
         the decision values of the training samples themselves, which are too good, above all for flexible machines.
-    targets : {"corrected", "plain"}, default="corrected"
+    targets : {"auto", "corrected", "plain"}, default="auto"
         Platt's correction of the targets, a prior that keeps probabilities away from 0 and 1; or zeros and ones.
+        "auto": corrected for the sigmoid and isotonic regression, plain for the temperature, whose one number needs no
+        prior.
     ensemble : bool, default=False
         True keeps the machines of the folds and averages their probabilities: a little more reliable where classes
         overlap much or the map is isotonic, a little less where the machine needs every sample. Predictions take the
@@ -127,7 +129,7 @@ class Calibrated(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     _parameters: ClassVar[dict[str, Any]] = {
         "method": Choice(*METHODS),
-        "targets": Choice(*TARGETS),
+        "targets": Choice("auto", *TARGETS),
         "ensemble": Choice(True, False),
     }
 
@@ -137,7 +139,7 @@ class Calibrated(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         *,
         method="sigmoid",
         cv=5,
-        targets="corrected",
+        targets="auto",
         ensemble=False,
         random_state=0,
         n_threads=None,

@@ -29,7 +29,8 @@ __all__ = [
     "probabilities",
 ]
 
-METHODS = ("sigmoid", "isotonic", "temperature")
+# Every method with its usual targets. One number, the same for all classes, needs no prior: it only makes it timid.
+METHODS = {"sigmoid": "corrected", "isotonic": "corrected", "temperature": "plain"}
 # Log-odds below this cannot be told from zero in probabilities, and log-probabilities are multiples of the second
 # number: what differs in one of them differs in the other.
 NO_ODDS = 4 * np.finfo(float).eps
@@ -135,8 +136,12 @@ def pairs_of(machine: Any, n_classes: int) -> tuple[tuple[int, int], ...]:
 def fit_calibration(
     held_out: HeldOut, n_classes: int, method: str, targets: str, pairs: tuple[tuple[int, int], ...] = ()
 ) -> Calibration:
-    """Learn from decision values: of one column, of pairs of classes, or of scores, one per class."""
+    """Learn from decision values: of one column, of pairs of classes, or of scores, one per class.
+
+    `targets` are "corrected", "plain", or "auto", the usual ones of the method.
+    """
     values, codes, weight = held_out
+    targets = METHODS[method] if targets == "auto" else targets
     if method == "temperature":
         scale = fit_temperature(values, codes, weight, targets)
         return Calibration(n_classes, (Sigmoid(scale, 0.0),) if n_classes == 2 else (), scale=scale)
