@@ -7,6 +7,7 @@ kernel matrix is singular the multipliers are not unique; there only the functio
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, issparse
+from sklearn.base import is_classifier
 from sklearn.datasets import make_classification, make_regression
 from sklearn.svm import _classes
 
@@ -54,7 +55,10 @@ def both(name, data, *, new, sample_weight=None, **parameters):
 
 def same_model(ours, theirs):
     assert np.array_equal(ours.support_, theirs.support_)
-    assert np.array_equal(ours.n_support_, theirs.n_support_)
+    if is_classifier(theirs) or not issparse(theirs.support_vectors_):
+        assert np.array_equal(ours.n_support_, theirs.n_support_)
+    else:  # theirs is memory that nobody has written to: a number of before, most often the right one
+        assert np.array_equal(ours.n_support_, [len(theirs.support_)])
     assert np.array_equal(dense(ours.support_vectors_), dense(theirs.support_vectors_))
     assert np.allclose(dense(ours.dual_coef_), dense(theirs.dual_coef_), rtol=1e-4, atol=1e-4)
 
