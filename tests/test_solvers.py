@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from reference.conic import FORMULATIONS, conic_optimum, equalities_of, naive_violation, random_problem
 from registry import LINEAR_SOLVERS, SOLVERS
-from scipy.sparse import csr_array, random_array
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
@@ -483,7 +483,7 @@ def test_solve_many_refuses_different_grams():
 def samples_of(kind, n):
     rng = np.random.default_rng(4)
     if kind == "sparse":
-        return random_array((n, 300), density=0.3, format="csr", rng=rng, data_sampler=rng.standard_normal)
+        return csr_array(rng.normal(size=(n, 300)) * (rng.random((n, 300)) < 0.3))
     X = rng.normal(size=(n, 100 if "wide" in kind else 5))
     return X.astype(np.float32) if "float32" in kind else X
 
