@@ -34,7 +34,7 @@ from mercer.calibration.calibration import average
 from mercer.calibration.folds import deal
 from mercer.errors import InfeasibleError
 from mercer.kernels import RBF
-from mercer.multiclass import as_scheme
+from mercer.multiclass import OneVersusRest, as_scheme
 from mercer.solvers import SMO
 from mercer.svm import SVC, LinearSVC, NuSVC
 
@@ -255,8 +255,21 @@ def test_schemes(scheme, n_classes):
     assert_array_equal(short.predict_proba(samples), calibrated.predict_proba(samples))
     assert_array_equal(short.predict(samples), short.predict_proba(samples).argmax(axis=1))
     if not calibrated.calibration_.pairs:
-        apart = Calibrated(make_pipeline(machine)).fit(samples, y)
-        assert_allclose(apart.predict_proba(samples), calibrated.predict_proba(samples), rtol=1e-5)
+        for ensemble in (False, True):
+            together, apart = (Calibrated(m, ensemble=ensemble) for m in (machine, make_pipeline(machine)))
+            expected = together.fit(samples, y).predict_proba(samples)
+            assert_allclose(apart.fit(samples, y).predict_proba(samples), expected, rtol=1e-5)
+
+
+def test_an_ensemble_with_a_calibrated_scheme():
+    """The sigmoids of the scheme are those of all samples, as they are for one machine."""
+    samples, y = training_set(SVC(), n=120, n_classes=3)
+    machine = SVC(kernel=RBF(gamma=0.5), multi_class=OneVersusRest(calibrated=True))
+    one = Calibrated(machine).fit(samples, y)
+    ensemble = Calibrated(machine, ensemble=True).fit(samples, y)
+    assert ensemble.calibration_.maps == one.calibration_.maps
+    assert all(member._plan.maps == one.estimator_._plan.maps for member in ensemble.estimators_)
+    assert np.abs(ensemble.predict_proba(samples) - one.predict_proba(samples)).max() < 0.2
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])

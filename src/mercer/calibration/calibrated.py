@@ -102,8 +102,8 @@ class Calibrated(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     the other. Ties, as isotonic regression makes them, go to the first class. Each machine of an ensemble has an
     order of its own.
 
-    scikit-learn's ensembles have a map of its own for every machine. It is learnt from few samples, which Platt's
-    correction keeps from being sure, above all where there are several classes: one map for all is more reliable.
+    scikit-learn's ensembles have a map for every machine, which is learnt from the few samples of one fold: Platt's
+    correction keeps it from being sure, above all where there are several classes. One map for all is more reliable.
 
     References
     ----------

@@ -104,7 +104,7 @@ class SupportVectorClassifier(ClassifierMixin, JointlyLabelled, Probabilities, S
             everyone = (codes, *folds) if whole else folds
             lessons = [(some, weight * self._class_weights(some, weight)) for some in everyone]
             learnt = self._learn(plan, gram, weight, lessons, whole)
-            of_folds = learnt[-len(folds) :] if folds else []
+            of_folds = learnt[1:] if whole else learnt
             functions = [functions for functions, _ in of_folds]
             raw = partial(decide, gram)
             if of_scheme.splits:
