@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from reference.conic import random_problem
-from scipy.sparse import random_array
+from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 from solving import assert_same_bits, hinge, labelled, python_gaussian, several_problems
 
@@ -133,7 +133,7 @@ def test_solve_many_refuses_different_grams():
 def samples_of(kind, n):
     rng = np.random.default_rng(4)
     if kind == "sparse":
-        return random_array((n, 300), density=0.3, format="csr", rng=rng, data_sampler=rng.standard_normal)
+        return csr_array(rng.normal(size=(n, 300)) * (rng.random((n, 300)) < 0.3))
     X = rng.normal(size=(n, 100 if "wide" in kind else 5))
     return X.astype(np.float32) if "float32" in kind else X
 

@@ -53,10 +53,10 @@ class BlockDescent(BaseEstimator):
     The samples that violate the optimality conditions most form a working set whose kernel matrix lies in memory. In it
     the multipliers of one sample at a time, one per class, are set to their exact optimum given all others, in O(K) for
     K classes; where this crawls (large costs), Newton's method by conjugate gradients on the multipliers between their
-    bounds takes turns with it. Where the kernel has few features (it is linear, and the data have few columns, perhaps
+    bounds takes turns with it. The sums f of all other samples follow in one pass over freshly made kernel rows, each
+    of which serves all classes. Where the kernel has few features (it is linear, and the data have few columns, perhaps
     far from the origin), which a look at some samples tells, the proximal Newton method over these features takes over
-    after some sweeps [4]_, and leaves small problems exact to rounding. The sums f of all other samples follow in one pass over freshly made
-    kernel rows, each of which serves all classes.
+    after some sweeps [4]_, and leaves small problems exact to rounding.
 
     With offsets, the multipliers of every class add up to zero. This is left to the method of multipliers: the sums z
     pull at the offsets, :math:`b + \\sigma z`, from step to step, and b takes that in whenever the rest is settled.

@@ -229,6 +229,9 @@ class SupportVectorMachine(Machine):
         self.support_vectors_ = np.empty((0, 0)) if self._precomputed else take(X, self.support_)
         self.result_ = combine(results)
         self.n_iter_ = self.result_.n_iter
+
+    def _warn_unless_solved(self) -> None:
+        """Tell whoever called `fit` what is wrong with its result, if something is."""
         if self._warns:
             warn_unless_solved(self.result_, type(self).__name__)
 

@@ -2,15 +2,17 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.calibration.calibration import pairs_of
+from mercer.calibration.folds import HeldOut
 from mercer.gram import Gram
 from mercer.kernels.samples import n_samples, row_blocks, take
 from mercer.multiclass import JointScheme, Model, OwnMachines, Plan, Task
@@ -86,7 +88,9 @@ class SupportVectorClassifier(ClassifierMixin, JointlyLabelled, Probabilities, S
                 self._fit(X, y, sample_weight)
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, split: Any = None, coupled: bool = True) -> Any:
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, split: Any = None, coupled: bool = True, whole: bool = True
+    ) -> tuple[list[Self], list[HeldOut]]:
         self._check_all()
         X, y = self._take_samples(X, y)
         weight = self._weights(sample_weight, X)
@@ -96,19 +100,35 @@ class SupportVectorClassifier(ClassifierMixin, JointlyLabelled, Probabilities, S
         asked_for = Folds(codes, weight, [] if split is None else split(X, codes, weight, self.classes_))
         with limit_threads(self.n_threads):
             gram = self._make_gram(X, weight)
-            everyone = (codes, *of_scheme.taught, *asked_for.taught)
+            folds = (*of_scheme.taught, *asked_for.taught)
+            everyone = (codes, *folds) if whole else folds
             lessons = [(some, weight * self._class_weights(some, weight)) for some in everyone]
-            (functions, results), *learnt = self._learn(plan, gram, weight, lessons)
-            of_folds = [of_fold for of_fold, _ in learnt]
+            learnt = self._learn(plan, gram, weight, lessons, whole)
+            of_folds = learnt[1:] if whole else learnt
+            functions = [functions for functions, _ in of_folds]
             raw = partial(decide, gram)
             if of_scheme.splits:
-                seen = of_scheme.held_out(of_folds[: len(of_scheme.splits)], raw)
+                seen = HeldOut.joined(of_scheme.held_out(functions[: len(of_scheme.splits)], raw))
                 plan = plan.learn_maps(seen, self._class_weights(seen.codes, seen.weight))
-            self._plan, held_out = plan, None
-            if asked_for.splits:
-                pairs = coupled and bool(pairs_of(self, plan.n_classes))
-                values = raw if pairs else lambda some, test: plan.decision(raw(some, test))
-                held_out = asked_for.held_out(of_folds[len(of_scheme.splits) :], values)
+            self._plan = plan
+            pairs = coupled and bool(pairs_of(self, plan.n_classes))
+            values = raw if pairs else lambda some, test: plan.decision(raw(some, test))
+            held_out = asked_for.held_out(functions[len(of_scheme.splits) :], values)
+        if whole:
+            self._keep_functions(X, codes, weight, *learnt[0])
+            self._warn_unless_solved()
+        if of_folds and self._warns and (not whole or self.result_.status == "solved"):
+            all_folds = summary([result for _, results in of_folds for result in results])
+            warn_unless_solved(all_folds, f"A fold of {type(self).__name__}")
+        if whole:
+            return [self], held_out
+        own = of_folds[len(of_scheme.splits) :]
+        return [copy(self)._keep_functions(X, codes, weight, *of_fold) for of_fold in own], held_out
+
+    def _keep_functions(
+        self, X: Any, codes: np.ndarray, weight: np.ndarray, functions: Sequence[Function], results: Sequence[Any]
+    ) -> Self:
+        """The model, from the functions that were learnt and their certificates."""
         self.norm_ = one_or_all([f.norm for f in functions])
         self.margin_ = one_or_all([f.margin for f in functions])
         slacks = [(f.index, f.slack) for f in functions]
@@ -118,17 +138,20 @@ class SupportVectorClassifier(ClassifierMixin, JointlyLabelled, Probabilities, S
         )
         self._keep_model(X, [(f.index, f.coefficients) for f in functions], [f.offset for f in functions], results)
         self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_))
-        if learnt and self._warns and self.result_.status == "solved":
-            all_folds = summary([result for _, results in learnt for result in results])
-            warn_unless_solved(all_folds, f"A fold of {type(self).__name__}")
-        return held_out
+        return self
 
     def _learn(
-        self, plan: Plan, gram: Gram, sample_weight: np.ndarray, lessons: Sequence[tuple[np.ndarray, np.ndarray]]
+        self,
+        plan: Plan,
+        gram: Gram,
+        sample_weight: np.ndarray,
+        lessons: Sequence[tuple[np.ndarray, np.ndarray]],
+        whole: bool,
     ) -> list[tuple[list[Function], list[Any]]]:
         """The decision functions of a scheme, in the order of its code, and the certificates of what was solved.
 
-        For every lesson, the class numbers and the weights of all samples; only the first may start warm.
+        For every lesson, the class numbers and the weights of all samples. If the first has the `whole` of them, and is
+        no fold, it may start warm.
         """
         if isinstance(plan.scheme, JointScheme):
             return self._learn_jointly(plan.scheme, gram, lessons)
@@ -141,10 +164,11 @@ class SupportVectorClassifier(ClassifierMixin, JointlyLabelled, Probabilities, S
             tasks: list[Task] = []
             problems: list[DualProblem] = []
             for k, (codes, weight) in enumerate(lessons):
-                with naming_the_fold(k > 0):
+                with naming_the_fold(k >= whole):
                     tasks += plan.tasks(codes, sample_weight, machines)
                     problems += [build(gram, task, weight[task.index]) for task in tasks[len(problems) :]]
-            solved = self._fit_problems(problems[: len(machines)], first, problems[len(machines) :])
+            n = len(machines) if whole else 0
+            solved = self._fit_problems(problems[:n], first, problems[n:])
             for k, (functions, results) in enumerate(learnt):
                 part = slice(k * len(machines), (k + 1) * len(machines))
                 for task, problem, result in zip(tasks[part], problems[part], solved[part], strict=True):

@@ -76,6 +76,7 @@ class SupportVectorRegressor(MultiOutputMixin, RegressorMixin, SupportVectorMach
         self.slack_ = slacks[0] if self._single_output else np.array(slacks).T
         self.margin_errors_ = one_or_all(shares)
         self._keep_model(X, coefficients, offsets, results)
+        self._warn_unless_solved()
         self.n_support_ = np.array([len(self.support_)])
 
     def predict(self, X):
