@@ -406,10 +406,15 @@ class ProximalNewton {
     return {a_.data() + i * classes_, slope.data(), classes_, p_.label[i], p_.cost[i], p_.errors};
   }
 
+  // Of the optimality conditions: of the samples, and of offsets that still move, which is how the sums of a class
+  // show.
   double largest_violation() const {
     std::vector<double> slope(classes_);
     double worst = 0.0;
     for (std::size_t i = 0; i < n_; ++i) worst = std::max(worst, view(i, slope).violation());
+    for (std::size_t p = d_ - 1; p < weights_.size() && p_.moving_offsets; p += d_) {
+      worst = std::max(worst, std::abs(weights_[p] - p_.centre[p]));
+    }
     return worst;
   }
 

@@ -13,6 +13,7 @@
 #include "check.hpp"
 #include "mercer/blocks.hpp"
 #include "mercer/joint.hpp"
+#include "mercer/joint_newton.hpp"
 #include "mercer/level.hpp"
 #include "mercer/matrix.hpp"
 #include "mercer/parallel.hpp"
@@ -202,12 +203,103 @@ void test_joint_limits(const Level& level) {
       [&] { solve(problem, view, options, level, 1, Watch(infinity, [] { throw std::runtime_error(""); }, {})); }));
 }
 
+// Samples whose kernel functions make up those of all, and features with that kernel matrix.
+void test_features_of_a_matrix(const Level& level) {
+  constexpr std::size_t n = 40, d = 3;
+  std::mt19937 random(2);
+  std::normal_distribution<double> normal;
+  std::vector<double> points(n * d), matrix(n * n), x(n * d, 0.0);
+  for (double& value : points) value = 5.0 + normal(random);
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < n; ++j) {
+      matrix[i * n + j] =
+          std::inner_product(points.data() + i * d, points.data() + (i + 1) * d, points.data() + j * d, 0.0);
+    }
+  }
+  check(joint::find_basis(level.algebra, matrix.data(), n, d - 1).empty(), "too many");
+  const std::vector<std::size_t> basis = joint::find_basis(level.algebra, matrix.data(), n, n);
+  check(basis.size() == d, "the rank");
+  for (std::size_t r = 0; r < basis.size(); ++r) {
+    const std::vector<double> row(matrix.begin() + std::ptrdiff_t(basis[r] * n),
+                                  matrix.begin() + std::ptrdiff_t((basis[r] + 1) * n));
+    joint::extend_features(level.algebra, row, basis[r], r, d, x);
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < n; ++j) {
+      const double product = std::inner_product(x.data() + i * d, x.data() + (i + 1) * d, x.data() + j * d, 0.0);
+      check(close(product, matrix[i * n + j], 1e-11), "the kernel matrix");
+    }
+  }
+}
+
+// The multipliers are optimal for the weights that belong to them, in all four forms, with offsets that have no price
+// and add up to zero.
+void test_proximal_newton(const Level& level, Margin margin, Errors errors) {
+  constexpr std::size_t n = 90, classes = 4, d = 3;
+  std::mt19937 random(3);
+  std::normal_distribution<double> normal;
+  std::vector<double> x(n * d, 1.0), cost(n);
+  std::vector<std::size_t> label(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    label[i] = i % classes;
+    cost[i] = 0.5 + double(i % 3);
+    for (std::size_t j = 0; j + 1 < d; ++j) x[i * d + j] = normal(random) + (label[i] == j ? 1.5 : 0.0);
+  }
+  joint::FewFeatures problem{n,
+                             classes,
+                             d,
+                             x.data(),
+                             label.data(),
+                             cost.data(),
+                             margin,
+                             errors,
+                             1.0,
+                             std::vector<double>(d, 1.0),
+                             std::vector<double>(classes * d, 0.0),
+                             true};
+  Watch watch(infinity, {}, {});
+  joint::ProximalNewton newton(level, problem, std::vector<double>(n * classes, 0.0), watch);
+  check(newton.solve(1e-9), "it works");
+  check(newton.n_steps() < 200, "in some steps");
+  const std::vector<double>& a = newton.multipliers();
+  const std::vector<double> offsets = newton.offsets();
+  std::vector<double> w(classes * d, 0.0), slope(classes), f(classes);
+  for (std::size_t i = 0; i < n; ++i) {
+    const double sum =
+        std::accumulate(a.begin() + std::ptrdiff_t(i * classes), a.begin() + std::ptrdiff_t((i + 1) * classes), 0.0);
+    for (std::size_t k = 0; k < classes; ++k) {
+      const double own = margin == Margin::relative ? (k == label[i] ? sum : 0.0) : sum / classes;
+      for (std::size_t j = 0; j < d; ++j) w[k * d + j] += (own - a[i * classes + k]) * x[i * d + j];
+    }
+  }
+  for (std::size_t k = 0; k < classes; ++k)
+    check(std::abs(w[k * d + d - 1]) <= 1e-8, "the multipliers of a class balance");
+  double worst = 0.0;
+  for (std::size_t i = 0; i < n; ++i) {
+    double mean = 0.0;
+    for (std::size_t k = 0; k < classes; ++k) {
+      f[k] = w[k * d] * x[i * d] + w[k * d + 1] * x[i * d + 1] + offsets[k];
+      mean += f[k] / classes;
+    }
+    for (std::size_t k = 0; k < classes; ++k) slope[k] = (margin == Margin::relative ? f[label[i]] : mean) - f[k] - 1.0;
+    const BlockView view{a.data() + i * classes, slope.data(), classes, label[i], cost[i], errors};
+    worst = std::max(worst, view.violation());
+  }
+  check(worst < 1e-8, "the optimum");
+}
+
 }  // namespace
 
 void run_joint_tests() {
   test_best_blocks();
   test_block_views();
-  for (const Level* level : supported_levels()) test_two_classes(*level);
+  for (const Level* level : supported_levels()) {
+    test_two_classes(*level);
+    test_features_of_a_matrix(*level);
+    for (const Margin margin : {Margin::relative, Margin::absolute}) {
+      for (const Errors errors : {Errors::sum, Errors::largest}) test_proximal_newton(*level, margin, errors);
+    }
+  }
   for (const std::string_view name : {"", "baseline"}) {
     test_joint_machines(find_level(name));
     test_joint_limits(find_level(name));
