@@ -20,6 +20,8 @@ namespace mercer {
 
 // A block is optimised to this fraction of the violation outside: what is more would only fit the block to itself.
 inline constexpr double inner_accuracy = 0.3;
+// From this fraction of its first violation on, a small problem has most of its free variables found.
+inline constexpr double nearly_settled = 0.05;
 
 enum class PairRule { gain, violation };
 
@@ -123,7 +125,7 @@ class Solver {
         block_(
             std::clamp<std::size_t>(problem.n_points / 32, std::min<std::size_t>(128, options.block), options.block)) {
     make_layers();
-    stride_ = std::max<std::size_t>(1, problem.n_points / 16);
+    stride_ = std::max<std::size_t>(8, problem.n_points / 16);
   }
 
   SmoResult solve() {
@@ -837,12 +839,17 @@ class Solver {
     // Groups that share no point are updated each on its own.
     const bool apart = n_groups() == 1 || block.groups[0].end <= block.groups[1].begin;
     const bool polishable = everything && sizeof(T) == sizeof(double) && n <= options_.polish;
-    constexpr std::size_t polishing_steps = 50;                       // per point
+    constexpr std::size_t polishing_steps = 50;  // per point
+    double largest_f = 0.0, largest_linear = 0.0;
+    for (const double f : block.start) largest_f = std::max(largest_f, std::abs(f));
+    for (const Layer& layer : block.layers) {
+      for (const double p : layer.linear) largest_linear = std::max(largest_linear, std::abs(p));
+    }
     const bool recorded = everything && sizeof(S) == sizeof(double);  // float32 adds up too coarsely for the history
-    double polished = 1e-12;
-    for (const double f : block.start) polished = std::max(polished, 1e-14 * std::abs(f));
+    const double polished = std::max(1e-12 * std::min(1.0, std::max(largest_f, largest_linear)), 1e-14 * largest_f);
     const double goal = polishable ? std::min(polished, eps) : eps;
-    std::size_t settled = 0, last_newton = 0;
+    std::size_t settled = 0, last_newton = 0, leaps = 0;
+    double first_violation = 0.0;
     for (std::size_t iteration = 0;; ++iteration) {
       // f after the last step, and the extremes of every group.
       for (std::size_t g = 0; g < n_groups(); ++g) {
@@ -870,6 +877,18 @@ class Solver {
         if (settled == 0) settled = iteration + 1;
         if (violation <= goal || iteration > settled + polishing_steps * n) return Status::solved;
       }
+      // The last digits of a small problem come by Newton steps: early, where few of them may do, and at the latest
+      // when it has settled.
+      first_violation = std::max(first_violation, violation);
+      const bool early = leaps == 0 && violation <= nearly_settled * first_violation;
+      const bool late = leaps < 2 && violation <= eps;
+      if (polishable && (early || late)) {
+        leaps = late ? 2 : 1;
+        newton(block, goal, late ? 10 * n : 8 + n / 8);
+        for (std::size_t c = 0; c < n; ++c) block.merge(c);
+        step = 0.0;
+        continue;
+      }
       const bool due = recorded && n_iter_ >= next_record_;
       if (iteration % 1024 == 1023 || n_iter_ >= options_.max_iter || due) {
         if (due) {
@@ -880,7 +899,7 @@ class Solver {
         const Status limit = check_limits(violation, drift<T>(change));
         if (limit != Status::solved) return violation <= eps ? Status::solved : limit;
         if (iteration >= 2 * last_newton + newton_pays(block)) {
-          newton(block, goal);
+          newton(block, goal, 10 * n);
           for (std::size_t c = 0; c < n; ++c) block.merge(c);
           last_newton = iteration;
           step = 0.0;
@@ -917,9 +936,10 @@ class Solver {
     return 1024 + static_cast<std::size_t>(free * free * free / (24.0 * static_cast<double>(block.size())));
   }
 
-  // Newton steps on the free variables of the block, in double, until it is optimal or they lead nowhere.
+  // Newton steps on the free variables of the block, in double, until it is optimal or they lead nowhere, but no more
+  // than so many.
   template <class T, class S>
-  void newton(Block<T, S>& block, double eps) {
+  void newton(Block<T, S>& block, double eps, std::size_t most_steps) {
     const std::size_t n = block.size();
     std::vector<double> matrix(n * n);
     ids_.resize(n);
@@ -929,7 +949,7 @@ class Solver {
     for (std::size_t c = 0; c < n; ++c) f[c] = block.exact_f(c);
     ActiveSet set(level_, matrix.data(), n, block.layers, f, block.group_of,
                   problem_.equality == Equality::none ? 0 : n_groups());
-    const std::size_t most = n_iter_ + 10 * n;
+    const std::size_t most = n_iter_ + most_steps;
     while (n_iter_ < most && n_iter_ < options_.max_iter && !watch_.out_of_time()) {
       watch_.poll();
       ++n_iter_;

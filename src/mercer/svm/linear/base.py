@@ -93,7 +93,7 @@ class LinearMachine(Machine):
         """Keep weights, offsets and the certificate of the problems; what `further` ones give is returned."""
         every = [*problems, *further]
         if self.penalty == "l2":
-            results = self._fit_problems(problems, 0, further)
+            results = self._fit_problems(every, 0, len(further))
             functions = [function_of(gram, p, r, model) for p, r in zip(every, results, strict=True)]
         else:
             found = [self._sparse_solver().solve(problem, self.callback) for problem in every]
