@@ -1,6 +1,6 @@
 """Arrays of many problems side by side."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
 
@@ -32,9 +32,8 @@ class Segments:
         self.starts = starts
 
     @classmethod
-    def of_sizes(cls, sizes: Iterable[int]) -> "Segments":
+    def of_sizes(cls, sizes: Sequence[int] | np.ndarray) -> "Segments":
         """Stretches of given sizes."""
-        sizes = np.fromiter(sizes, dtype=np.int64)
         starts = np.zeros(len(sizes) + 1, dtype=np.int64)
         np.cumsum(sizes, out=starts[1:])
         return cls(starts)

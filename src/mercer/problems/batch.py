@@ -96,9 +96,9 @@ class DualProblems(Sequence[DualProblem]):
         return cls(
             gram=gram,
             parts=parts,
-            equality=np.resize(np.array(kinds, dtype=np.int8), m),
-            totals=np.resize(np.array(pairs, dtype=np.float64), (m, 2)),
-            scaled=np.resize(np.array(scaled, dtype=bool), m),
+            equality=np.broadcast_to(np.array(kinds, dtype=np.int8), m).copy(),
+            totals=np.broadcast_to(np.array(pairs, dtype=np.float64), (m, 2)).copy(),
+            scaled=np.broadcast_to(np.array(scaled, dtype=bool), m).copy(),
             **arrays,
         )
 
@@ -114,12 +114,12 @@ class DualProblems(Sequence[DualProblem]):
         arrays = {its: getattr(self, ours)[part] for its, ours in ARRAYS.items()}
         return DualProblem.of_checked(gram=self.gram, **arrays, total=total, scaled=bool(self.scaled[k]))
 
-    def feasible(self, starts: Sequence[np.ndarray | None]) -> np.ndarray:
+    def feasible(self, starts: Sequence[np.ndarray | None] | None = None) -> np.ndarray:
         """Points that satisfy the constraints, one after the other: as `DualProblem.feasible` for every problem."""
         a = np.zeros(len(self.samples))
-        given = np.fromiter((start is not None for start in starts), dtype=bool, count=len(starts))
-        for k in np.flatnonzero(given | self.totals.any(axis=1)).tolist():  # zero will do for the others
-            a[self.parts[k]] = self[k].feasible(starts[k])
+        given = np.array([False] if starts is None else [start is not None for start in starts])
+        for k in np.flatnonzero(given | self.totals.any(axis=1)).tolist():  # the others begin at zero
+            a[self.parts[k]] = self[k].feasible(None if starts is None else starts[k])
         return a
 
     @property

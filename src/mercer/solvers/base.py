@@ -218,7 +218,7 @@ class SolverResults(Sequence[SolverResult]):
             status=column("status", object),
             precision=column("precision", object),
             records=np.concatenate(records),
-            runs=Segments.of_sizes(map(len, histories)),
+            runs=Segments.of_sizes([len(history) for history in histories]),
             margin=np.array([np.nan if result.margin is None else result.margin for result in results]),
         )
 
@@ -346,13 +346,13 @@ def summary(results: Sequence[Certificate]) -> Certificate:
         objective=math.fsum(column(results, "objective")),
         bound=math.fsum(bounds) if np.isfinite(bounds).all() else -np.inf,
         gap=math.fsum(column(results, "gap")),
-        violation=float(max(column(results, "violation"))),
-        n_iter=int(sum(n_iter)),
+        violation=float(np.max(column(results, "violation"))),
+        n_iter=int(np.sum(n_iter)),
         status=max(set(column(results, "status")), key=STATUSES.index),
         seconds=math.fsum(column(results, "seconds")),
         precision=min(set(column(results, "precision"))),
-        kernel_evaluations=int(sum(column(results, "kernel_evaluations"))),
-        imbalance=float(max(column(results, "imbalance"))),
+        kernel_evaluations=int(np.sum(column(results, "kernel_evaluations"))),
+        imbalance=float(np.max(column(results, "imbalance"))),
         history=results[int(np.argmax(n_iter))].history,
     )
 

@@ -180,8 +180,7 @@ class SMO(BaseEstimator):
             return []
         self.check(problems[0])
         batch = DualProblems.of(problems)
-        starts = [None] * len(batch) if starts is None else starts
-        if len(starts) != len(batch):
+        if starts is not None and len(starts) != len(batch):
             raise ValueError(
                 f"solve_many needs a start, or None, for each of {len(batch)} problems, got {len(starts)}."
             )

@@ -123,16 +123,16 @@ class Machine(BaseEstimator, ABC):
             sizes, some = [len(problem.index) for problem in problems], problems
         for problem in some:
             solver.check(problem)
-        starts = self._starts(sizes[: len(sizes) - n_further], first)
-        return solver.solve_many(problems, [*starts, *([None] * n_further)], self.callback)
+        before = self._solutions(sizes[: len(sizes) - n_further], first)
+        starts = None if before is None else [*before, *([None] * n_further)]
+        return solver.solve_many(problems, starts, self.callback)
 
-    def _starts(self, sizes: list[int], first: int) -> Sequence[np.ndarray | None]:
+    def _solutions(self, sizes: list[int], first: int) -> list[np.ndarray] | None:
         """Points to start from: the last solutions, if the machine is warm and the problems are of the same size."""
-        if self.warm_start and isinstance(getattr(self, "result_", None), SolverResult):
-            before = (self.result_.parts or (self.result_,))[first : first + len(sizes)]
-            if [len(r.a) for r in before] == sizes:
-                return [r.a for r in before]
-        return [None] * len(sizes)
+        if not self.warm_start or not isinstance(getattr(self, "result_", None), SolverResult):
+            return None
+        before = (self.result_.parts or (self.result_,))[first : first + len(sizes)]
+        return [r.a for r in before] if [len(r.a) for r in before] == sizes else None
 
 
 class SupportVectorMachine(Machine):

@@ -76,9 +76,8 @@ class SupportVectorRegressor(MultiOutputMixin, RegressorMixin, SupportVectorMach
         self.norm_ = one_or_all(norms)
         self.slack_ = slacks[0] if self._single_output else np.array(slacks).T
         self.margin_errors_ = one_or_all(shares)
-        rows = SparseRows(
-            Segments.of_sizes(map(len, coefficients)), np.tile(index, len(coefficients)), np.concatenate(coefficients)
-        )
+        parts = Segments.of_sizes([len(index)] * len(coefficients))
+        rows = SparseRows(parts, np.tile(index, len(coefficients)), np.concatenate(coefficients))
         self._keep_model(X, rows, offsets, results)
         self.n_support_ = np.array([len(self.support_)])
 
