@@ -884,7 +884,7 @@ class Solver {
       const bool late = leaps < 2 && violation <= eps;
       if (polishable && (early || late)) {
         leaps = late ? 2 : 1;
-        newton(block, goal, late ? 10 * n : 8 + n / 8);
+        newton(block, goal, late ? 10 * n : 4);
         for (std::size_t c = 0; c < n; ++c) block.merge(c);
         step = 0.0;
         continue;
