@@ -55,7 +55,7 @@ class Segments:
     @property
     def sizes(self) -> np.ndarray:
         """How many entries each has."""
-        return np.diff(self.starts)
+        return self.starts[1:] - self.starts[:-1]
 
     def repeat(self, values: np.ndarray) -> np.ndarray:
         """For every entry the value of its stretch."""
@@ -70,10 +70,12 @@ class Segments:
         return self._reduced(np.minimum, values, np.inf)
 
     def _reduced(self, operation: np.ufunc, values: np.ndarray, of_none: float) -> np.ndarray:
-        filled = np.flatnonzero(self.sizes)
+        filled = self.starts[1:] > self.starts[:-1]
+        if filled.all():
+            return operation.reduceat(values, self.starts[:-1])
         found = np.full(len(self), of_none)
-        if len(filled):
-            found[filled] = operation.reduceat(values, self.starts[filled])
+        if filled.any():
+            found[filled] = operation.reduceat(values, self.starts[:-1][filled])
         return found
 
 

@@ -212,7 +212,8 @@ class Plan:
 
     def sizes(self, codes: np.ndarray) -> np.ndarray:
         """How many samples each machine sees; class numbers as in `tasks`."""
-        return abs(self.code) @ np.bincount(codes[codes >= 0], minlength=self.n_classes)
+        members = np.bincount(codes[codes >= 0], minlength=self.n_classes)
+        return Segments(self.code.indptr).sum(members[self.code.indices])
 
     def tasks(self, codes: np.ndarray, weight: np.ndarray, machines: range | None = None) -> Tasks:
         """The tasks of all machines, or of some.

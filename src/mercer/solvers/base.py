@@ -256,6 +256,8 @@ class SolverResults(Sequence[SolverResult]):
 
     def _stretch(self, problems: range) -> "SolverResults":
         """The results of neighbouring problems, as views."""
+        if len(problems) == len(self):
+            return self
         variables, of_variables = self.variables.stretch(problems)
         runs, of_runs = self.runs.stretch(problems)
         values = {field.name: getattr(self, field.name) for field in fields(self)}

@@ -183,7 +183,7 @@ class SupportVectorClassifier(ClassifierMixin, JointlyLabelled, Probabilities, S
         reached = own * scale + sign * parts.repeat(models.offset)
         slack = np.maximum(0.0, wanted - reached)
         norm = models.scale * np.sqrt(np.maximum(0.0, parts.sum(results.a * own)))
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
             margin = np.where(norm > 0, models.edge / norm, np.inf)
         functions = Functions(
             parts=parts,
