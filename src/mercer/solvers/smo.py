@@ -234,16 +234,14 @@ class SMO(BaseEstimator):
             unproved = status == "indefinite"
         else:  # nothing is bounded
             unproved, status = np.ones(len(status), dtype=bool), np.where(status == "solved", "indefinite", status)
-        gap = np.where(unproved, np.inf, gap)
-        runs = Segments(starts)
         records[:, 1] *= -1.0
-        records[runs.starts[1:] - 1, 2] = gap
+        records[starts[1:][unproved] - 1, 2] = np.inf
         return SolverResults(
             variables=problems.parts,
             a=a,
             gradient=gradient,
             objective=objective.copy(),
-            gap=gap,
+            gap=np.where(unproved, np.inf, gap),
             violation=violation.copy(),
             imbalance=imbalance.copy(),
             offsets=np.column_stack([plus, minus]),
@@ -253,7 +251,7 @@ class SMO(BaseEstimator):
             status=status,
             precision=np.where(full, "float64", "float32").astype(object),
             records=records,
-            runs=runs,
+            runs=Segments(starts),
             margin=np.full(len(problems), np.nan),
         )
 
