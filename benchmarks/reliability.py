@@ -1,9 +1,9 @@
 """How far probabilities can be relied on: ``python -m benchmarks.reliability``.
 
 The same support vector classifier, C = 1, on the same folds, calibrated by mercer and by scikit-learn's
-CalibratedClassifierCV, with one machine and with one per fold (its default). Brier score, log loss and expected
-calibration error on samples that neither has seen, means over several splits. Data sets that are not there are left
-out.
+CalibratedClassifierCV, with one machine (mercer's default) and with one per fold (scikit-learn's). Brier score, log
+loss and expected calibration error on samples that neither has seen, means over several splits. Data sets that are not
+there are left out.
 """
 
 import warnings
@@ -58,11 +58,12 @@ DATA_SETS = (
 
 def machines(method: str, gamma: float, folds: list) -> dict[str, Any]:
     """The contenders, not yet trained."""
-    theirs = TheirSVC(C=1.0, gamma=gamma)
+    ours, theirs, settings = SVC(RBF(gamma=gamma), C=1.0), TheirSVC(C=1.0, gamma=gamma), {"method": method, "cv": folds}
     return {
-        "mercer": Calibrated(SVC(RBF(gamma=gamma), C=1.0), method=method, cv=folds),
-        "one machine": CalibratedClassifierCV(theirs, method=method, cv=folds, ensemble=False),
-        "ensemble": CalibratedClassifierCV(theirs, method=method, cv=folds, ensemble=True),
+        "mercer, one machine": Calibrated(ours, **settings),
+        "scikit-learn, one machine": CalibratedClassifierCV(theirs, **settings, ensemble=False),
+        "mercer, ensemble": Calibrated(ours, **settings, ensemble=True),
+        "scikit-learn, ensemble": CalibratedClassifierCV(theirs, **settings, ensemble=True),
     }
 
 

@@ -168,9 +168,20 @@ CALIBRATED: dict[str, Callable[[], ClassifierMixin]] = {
     "Calibrated isotonic": lambda: calibration.Calibrated(svm.SVC(C=0.3), method="isotonic"),
     "Calibrated isotonic plain": lambda: calibration.Calibrated(svm.SVC(), method="isotonic", targets="plain"),
     "Calibrated temperature": lambda: calibration.Calibrated(svm.NuSVC(nu=0.4), method="temperature"),
+    "Calibrated temperature corrected": lambda: calibration.Calibrated(
+        svm.SVC(), method="temperature", targets="corrected"
+    ),
     "Calibrated in-sample": lambda: calibration.Calibrated(svm.SVC(), cv="in-sample"),
     "Calibrated linear": lambda: calibration.Calibrated(svm.LinearSVC()),
     "Calibrated scores": lambda: calibration.Calibrated(RidgeClassifier(tol=1e-12), cv=3),
+    "Calibrated ensemble": lambda: calibration.Calibrated(svm.SVC(), ensemble=True),
+    "Calibrated ensemble isotonic": lambda: calibration.Calibrated(
+        svm.LinearSVC(), method="isotonic", cv=3, ensemble=True
+    ),
+    "Calibrated ensemble temperature": lambda: calibration.Calibrated(
+        svm.SVC(C=0.3, multi_class="ovr"), method="temperature", cv=3, ensemble=True
+    ),
+    "Calibrated ensemble scores": lambda: calibration.Calibrated(RidgeClassifier(tol=1e-12), cv=3, ensemble=True),
     "SVC probability": lambda: svm.SVC(probability=True, class_weight="balanced"),
     "NuSVC probability": lambda: svm.NuSVC(nu=0.4, probability=True),
 }

@@ -8,7 +8,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from reference.conic import FORMULATIONS, random_problem
 from scipy.sparse import random_array
-from test_solvers import assert_same_bits, hard, several_problems
+from solving import assert_same_bits, several_problems
+from test_hard_margin import hard
 
 from mercer import _native
 from mercer.gram import VectorGram

@@ -30,10 +30,11 @@ from mercer.calibration import (
     fit_temperature,
     reliability,
 )
+from mercer.calibration.calibration import average
 from mercer.calibration.folds import deal
 from mercer.errors import InfeasibleError
 from mercer.kernels import RBF
-from mercer.multiclass import as_scheme
+from mercer.multiclass import OneVersusRest, as_scheme
 from mercer.solvers import SMO
 from mercer.svm import SVC, LinearSVC, NuSVC
 
@@ -199,7 +200,7 @@ def test_bad_weights(weight, estimator):
         Calibrated(estimator).fit(X, Y, sample_weight=weight)
 
 
-@pytest.mark.parametrize("parameter", [{"method": "beta"}, {"targets": "hard"}, {"n_threads": 0}])
+@pytest.mark.parametrize("parameter", [{"method": "beta"}, {"targets": "hard"}, {"ensemble": "auto"}, {"n_threads": 0}])
 def test_parameters_are_refused(parameter):
     ((name, value),) = parameter.items()
     with pytest.raises(ValueError, match=f"{name} must be .*got {value!r}"):
@@ -254,8 +255,21 @@ def test_schemes(scheme, n_classes):
     assert_array_equal(short.predict_proba(samples), calibrated.predict_proba(samples))
     assert_array_equal(short.predict(samples), short.predict_proba(samples).argmax(axis=1))
     if not calibrated.calibration_.pairs:
-        apart = Calibrated(make_pipeline(machine)).fit(samples, y)
-        assert_allclose(apart.predict_proba(samples), calibrated.predict_proba(samples), rtol=1e-5)
+        for ensemble in (False, True):
+            together, apart = (Calibrated(m, ensemble=ensemble) for m in (machine, make_pipeline(machine)))
+            expected = together.fit(samples, y).predict_proba(samples)
+            assert_allclose(apart.fit(samples, y).predict_proba(samples), expected, rtol=1e-5)
+
+
+def test_an_ensemble_with_a_calibrated_scheme():
+    """The sigmoids of the scheme are those of all samples, as they are for one machine."""
+    samples, y = training_set(SVC(), n=120, n_classes=3)
+    machine = SVC(kernel=RBF(gamma=0.5), multi_class=OneVersusRest(calibrated=True))
+    one = Calibrated(machine).fit(samples, y)
+    ensemble = Calibrated(machine, ensemble=True).fit(samples, y)
+    assert ensemble.calibration_.maps == one.calibration_.maps
+    assert all(member._plan.maps == one.estimator_._plan.maps for member in ensemble.estimators_)
+    assert np.abs(ensemble.predict_proba(samples) - one.predict_proba(samples)).max() < 0.2
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -277,6 +291,72 @@ def test_linear_machines(n_classes, method):
 def test_a_calibrated_machine_may_be_calibrated_again():
     machine = Calibrated(SVC(probability=True)).fit(X, Y)
     assert_allclose(machine.calibration_.maps[0].slope, 1.0, atol=0.5)
+
+
+# --- ensembles --------------------------------------------------------------------------------------------
+
+
+def test_what_an_ensemble_keeps():
+    machine = Calibrated(SVC(), ensemble=True).fit(X, Y)
+    assert len(machine.estimators_) == 5
+    assert not hasattr(machine, "estimator_")
+    assert machine.n_features_in_ == 3
+    for member in machine.estimators_:
+        assert_array_equal(member.support_vectors_, X[member.support_])  # numbered among all samples
+        assert member.result_.status == "solved"
+    taught = np.concatenate([member.support_ for member in machine.estimators_])
+    assert np.bincount(taught, minlength=80).max() == 4  # every sample is held out once
+    maps = machine.calibration_.maps
+    single = machine.set_params(ensemble=False).fit(X, Y)
+    assert single.calibration_.maps == maps
+    assert not hasattr(single, "estimators_")
+    assert hasattr(single, "estimator_")
+
+
+@pytest.mark.parametrize("cv", ["prefit", "in-sample", None])
+def test_an_ensemble_needs_folds(cv):
+    machine = SVC().fit(X, Y)
+    with pytest.raises(ValueError, match=f"ensemble must be False for cv={cv!r}, which has one machine, got True"):
+        Calibrated(machine, cv=cv, ensemble=True).fit(X, Y)
+
+
+@pytest.mark.parametrize("estimator", [SVC(), RidgeClassifier()])
+def test_a_rare_class_in_an_ensemble(estimator):
+    """Most folds hold out no sample of it; the map is learnt from all of them."""
+    y = np.array([*["a", "b"] * 39, *["rare"] * 2])
+    assert Calibrated(estimator, ensemble=True).fit(X, y).predict_proba(X).shape == (80, 3)
+    with pytest.raises(ValueError, match="leaves no sample of class 'rare'"):
+        Calibrated(estimator, ensemble=True).fit(X[:79], y[:79])
+
+
+@pytest.mark.parametrize("estimator", [TheirSVC(kernel="precomputed"), SVC(kernel="precomputed", probability=True)])
+@pytest.mark.parametrize("ensemble", [False, True])
+def test_kernel_values_of_machines_trained_fold_by_fold(estimator, ensemble):
+    """Each machine takes the columns of the samples it was trained on."""
+    kernel = RBF(gamma=0.5)
+    machine = Calibrated(estimator, ensemble=ensemble)
+    vectors = clone(machine).set_params(estimator__kernel=kernel)
+    new = X[:7] + 0.1
+    given = clone(machine).fit(kernel(X), Y).predict_proba(kernel(new, X))
+    assert_allclose(given, vectors.fit(X, Y).predict_proba(new), rtol=1e-6)
+
+
+def test_a_fold_of_an_ensemble_that_is_not_solved_is_told():
+    with pytest.warns(ConvergenceWarning, match=r"^A fold of SVC did not reach .*max_iter") as told:
+        Calibrated(SVC(max_iter=3), ensemble=True).fit(X, Y)
+    assert len(told) == 1
+
+
+def test_an_ensemble_that_is_interrupted_leaves_the_last_one():
+    machine = Calibrated(SVC(), ensemble=True).fit(X, Y)
+    before = machine.predict_proba(X)
+
+    def interrupt(progress):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        machine.set_params(estimator__callback=interrupt).fit(X, 1 - Y)
+    assert_array_equal(machine.predict_proba(X), before)
 
 
 # --- the shorthand ----------------------------------------------------------------------------------------
@@ -335,6 +415,9 @@ def test_nu_that_is_too_large_for_a_fold():
     splits = [(np.arange(2, 40), [0, 1]), (np.arange(0, 32), np.arange(32, 40))]
     with pytest.raises(InfeasibleError, match="In a fold of the calibration, specified nu is infeasible"):
         Calibrated(NuSVC(nu=0.5), cv=splits).fit(samples, y)
+    splits.reverse()
+    with pytest.raises(InfeasibleError, match="In a fold of the calibration, specified nu is infeasible"):
+        Calibrated(NuSVC(nu=0.5), cv=splits, ensemble=True).fit(samples, y)
 
 
 # --- values and functions ---------------------------------------------------------------------------------
@@ -348,6 +431,21 @@ def test_probabilities_far_out():
     assert_array_equal(calibration.probabilities(values)[:, 1], [0.0, 0.5, 0.5, 0.5, 1.0])
     assert_array_equal(calibration.log_probabilities(values)[[0, 4]], [[0.0, -1e4], [-1e4, 0.0]])
     assert_array_equal(calibration.codes(values), [0, 0, 0, 0, 1])
+
+
+def test_averages_far_out():
+    """The mean of probabilities, where these round to 0 and 1, and where they are 0 and 1."""
+    assert_allclose(
+        average([np.array([-800.0, 800.0]), np.array([-900.0, 900.0])]), [-800 - np.log(2), 800 + np.log(2)]
+    )
+    sure, doubtful = np.array([np.inf, -np.inf, np.inf]), np.array([np.log(3), np.log(3), np.inf])
+    assert_allclose(average([sure, doubtful]), [np.log(7), np.log(3 / 5), np.inf])
+    assert_array_equal(average([np.array([1.5]), np.array([-1.5])]), [0.0])
+    never = np.log([[0.5, 0.5, np.finfo(float).tiny]])
+    assert_allclose(average([never, np.log([[0.2, 0.2, 0.6]])]), np.log([[0.35, 0.35, 0.3]]), atol=1e-13)
+    with np.errstate(divide="ignore"):
+        nobody = np.log([[0.0, 1.0, 0.0]])
+    assert_allclose(np.exp(average([nobody, nobody])), [[0.0, 1.0, 0.0]])
 
 
 def test_nearly_equal_probabilities_agree_with_nearly_equal_decisions():

@@ -8,6 +8,8 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -19,7 +21,11 @@ from sklearn.datasets import make_classification
 from sklearn.model_selection import GridSearchCV
 from threadpoolctl import threadpool_limits
 
+from mercer.gram import make_gram
 from mercer.kernels import RBF
+from mercer.problems import soft_margin
+from mercer.solvers import SMO
+from mercer.solvers.base import Interrupt, solve_side_by_side
 from mercer.svm import SVC, SVR, OneClassSVM
 
 JOBS = {
@@ -206,6 +212,10 @@ targets[:, 2] = np.random.default_rng(1).normal(size=2000)
 targets[:, 3] = np.sin(X[:, 0])
 print("ready", flush=True)
 SVR(RBF(gamma=0.1), C=1e8, tol=1e-9, max_iter=10**9).fit(X, targets)""",
+    "one class against the rest": """
+X, y = data(300_000, 50, n_classes=3)
+print("ready", flush=True)
+LinearSVC(C=1e6, tol=1e-12, solver="descent", n_threads=2).fit(X, y)""",
     "a kernel in Python": """
 X, y = data(3000, 5)
 print("ready", flush=True)
@@ -255,6 +265,52 @@ def test_ctrl_c(code):
 
 class Enough(Exception):
     pass
+
+
+def endless():
+    """A fit that would take minutes."""
+    X, y = training_set(SVC(), n=2000, d=5)
+    return SVC(RBF(gamma=0.1), C=1e8, tol=1e-9, max_iter=10**9), X, y
+
+
+def test_work_that_is_not_wanted_any_more():
+    """Native loops of a thread that no signal reaches."""
+    machine, X, y = endless()
+    interrupt = Interrupt()
+    interrupt.set()
+    with interrupt.heard(), pytest.raises(KeyboardInterrupt):
+        machine.fit(X, y)
+    assert not hasattr(machine, "support_")
+    # Nobody is asked any more.
+    assert machine.set_params(C=1.0, tol=1e-3).fit(X, y).result_.status == "solved"
+
+
+class FirstFails(SMO):
+    """Fails on a problem without a linear term, once another one has begun."""
+
+    started: ClassVar[threading.Event] = threading.Event()
+    ended: ClassVar[list] = []
+
+    def solve(self, problem, start=None, callback=None):
+        if not problem.linear.any():
+            self.started.wait()
+            raise Enough
+        self.started.set()
+        try:
+            return super().solve(problem, start)  # without the callback: native loops are to hear of it themselves
+        except KeyboardInterrupt:
+            self.ended.append("interrupted")
+            raise
+
+
+def test_what_ends_a_fit_on_several_threads_ends_all_of_them():
+    _, X, y = endless()
+    gram = make_gram(RBF(gamma=0.1), X)
+    long = soft_margin(gram, 2.0 * y - 1.0, np.full(2000, 1e8))
+    failing = replace(long, linear=np.zeros(2000))
+    with pytest.raises(Enough):
+        solve_side_by_side(FirstFails(tol=1e-9, max_iter=10**9, n_threads=2), [failing, long], None, None)
+    assert FirstFails.ended == ["interrupted"]
 
 
 def raises_after(calls):

@@ -392,3 +392,53 @@ def test_time_limit_is_kept_within_a_set():
     kernel = kernels.Polynomial(degree=3, gamma=1.0, coef0=1.0)
     problem = weston_watkins(make_gram(kernel, X), label, np.full(400, 1e4))
     assert BlockDescent(tol=1e-9, max_seconds=0.01).solve(problem).status == "max_seconds"
+
+
+# --- few features -----------------------------------------------------------------------------------------
+
+
+@every_machine
+@pytest.mark.parametrize("C", [1.0, 100.0])
+@pytest.mark.parametrize("n", [150, 700])
+def test_a_shift_of_linear_data_is_up_to_the_offsets(build, C, n):
+    """Far from the origin, sweeps over samples crawl: Newton's method over features has to help."""
+    X, label = classes(n, n_classes=4, d=5, seed=1)
+    results = []
+    for shift in (0.0, 30.0):
+        problem = build(make_gram(Linear(), X + shift), label, np.full(n, C))
+        results.append((BlockDescent(gap_tol=1e-7).solve(problem), problem))
+    (plain, here), (moved, there) = results
+    assert plain.status == moved.status == "solved"
+    assert max(plain.relative_gap, moved.relative_gap) <= 1e-7
+    assert moved.objective == pytest.approx(plain.objective, rel=1e-6)
+    np.testing.assert_allclose(decision(moved, there), decision(plain, here), atol=5e-3)
+
+
+@every_machine
+@with_and_without_offsets
+def test_small_problems_over_few_features_are_exact(build, bias):
+    X, label = classes(200, n_classes=5, d=4)
+    problem = build(make_gram(Linear(), X), label, np.full(200, 10.0), bias=bias)
+    result = BlockDescent().solve(problem)
+    assert result.status == "solved"
+    assert result.relative_gap <= 1e-6
+
+
+@every_machine
+def test_a_class_for_every_sample(build):
+    """One sample per class, hardly any error, 40 000 multipliers."""
+    X = np.random.default_rng(0).normal(size=(200, 20))
+    problem = build(make_gram(Linear(), X), np.arange(200), np.full(200, 100.0))
+    result = BlockDescent().solve(problem)
+    assert result.status == "solved"
+    if build is not lee_lin_wahba:  # whose margin, of 1/199, is not worth many errors elsewhere
+        np.testing.assert_array_equal(decision(result, problem).argmax(axis=1), np.arange(200))
+
+
+def test_functions_of_few_features_by_another_name():
+    """The features are found in the kernel values, whoever makes them."""
+    X, label = classes(160, n_classes=4, d=3)
+    grams = make_gram(Linear(), X + 5.0), FunctionGram(Linear(), X + 5.0)
+    first, second = (BlockDescent(gap_tol=1e-8).solve(weston_watkins(g, label, np.full(160, 10.0))) for g in grams)
+    assert first.status == second.status == "solved"
+    assert first.objective == pytest.approx(second.objective, rel=1e-7)

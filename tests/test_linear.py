@@ -533,7 +533,15 @@ def test_one_sample_per_class():
     assert_allclose(LinearSVC(C=100.0).fit([[0.0], [2.0]], [0, 1]).coef_, [[1.0]])
 
 
-def test_interrupt():
+@pytest.fixture
+def listening():
+    """A shell may have told us to ignore SIGINT."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_interrupt(listening):
     """Ctrl-C ends a run that would take hours, and the machine is as it was."""
     X, s, _ = data(60_000, 200)
     machine = LinearSVC(C=1e4, tol=1e-12, solver="descent", max_iter=10**9)

@@ -1,5 +1,7 @@
 #include <nanobind/nanobind.h>
 
+#include "signals.hpp"
+
 namespace mercer::bind {
 void bind_kernels(nanobind::module_& m);
 void bind_joint(nanobind::module_& m);
@@ -15,4 +17,9 @@ NB_MODULE(_native, m) {
   mercer::bind::bind_linear(m);
   mercer::bind::bind_machines(m);
   mercer::bind::bind_smo(m);
+  m.def(
+      "listen_to", [](nanobind::object stop) { mercer::bind::unwanted = stop.is_none() ? nullptr : stop.ptr(); },
+      nanobind::arg("stop").none(),
+      "Native loops of this thread end with KeyboardInterrupt once stop() is true; None: they do not ask.\n"
+      "The function is borrowed: it must live until it is replaced.");
 }

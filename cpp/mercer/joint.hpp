@@ -15,10 +15,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "blocks.hpp"
+#include "joint_newton.hpp"
 #include "level.hpp"
 #include "rows.hpp"
 #include "stop.hpp"
@@ -116,6 +118,11 @@ class Solver {
     Status status;
     while (true) {
       status = full ? rounds(full_, target) : rounds(*single_, target);
+      // Small problems are solved as exactly as rounding allows, where that is cheap.
+      const bool polished = newton_violation_ < infinite || n_iter_ < n_;
+      if (status == Status::solved && n_ <= options_.exact && next_newton_ != never && !polished) {
+        descend_over_features(full_, 0.0);
+      }
       if (problem_.bias) balance();
       const bool trusted = full ? check_all(full_) : check_all(*single_);
       const double worst = largest_violation();
@@ -302,6 +309,7 @@ class Solver {
     penalty_ = problem_.bias ? scale_ : 0.0;
     find_excess();
     follow();
+    look_for_few_features(which, matrix);
   }
 
   // z from scratch.
@@ -404,7 +412,7 @@ class Solver {
     for (const double reach : {-1.0, options_.tol, std::numeric_limits<double>::infinity()}) {
       if (largest_excess() <= rounding) break;
       Movable movable = find_movable(reach);
-      for (int step = 0; step < 30 && largest_excess() > 0.1 * rounding; ++step) {
+      for (int step = 0; step < 30 && largest_excess() > 0.1 * rounding && !watch_.out_of_time(); ++step) {
         watch_.poll();
         const double before = largest_excess();
         const bool all = move(movable);
@@ -593,8 +601,9 @@ class Solver {
     rows.restrict_to(active_);
     previous_.clear();
     WorkingSet<T> set;
-    std::size_t used = 0;  // kernel values, whether they had to be computed or not
-    std::size_t idle = 0;  // updates of the multipliers since the last step
+    std::size_t used = 0;       // kernel values, whether they had to be computed or not
+    std::size_t idle = 0;       // updates of the multipliers since the last step
+    std::size_t fruitless = 0;  // turns of Newton's method over features
     const double smallest_excess = 0.04 * options_.tol / scale_;
     for (std::size_t round = 0;; ++round) {
       find_violations(active_);
@@ -610,6 +619,13 @@ class Solver {
       if (limit != Status::solved) {
         if (active_.size() < n_) take_all_in(rows);
         return limit;
+      }
+      if (n_iter_ >= next_newton_) {
+        const bool better = descend_over_features(rows, target);
+        fruitless = better || next_newton_ == never ? 0 : fruitless + 1;
+        // What Newton's method leaves is rounding, of the rows or of all there is.
+        if (fruitless == 2) return sizeof(T) == sizeof(double) ? Status::stalled : Status::solved;
+        continue;
       }
       if (problem_.bias && worst <= std::max(target, 0.3 * penalty_ * excess)) {
         if (++idle > 1000) return Status::stalled;  // z does not follow
@@ -633,6 +649,85 @@ class Solver {
       // No step: what is left is rounding, or for better multipliers.
       if (n_iter_ == steps_before && (!problem_.bias || ++idle > 1000)) return Status::solved;
     }
+  }
+
+  // --- few features ---------------------------------------------------------------------------------------------
+
+  // Some samples, as many as there are features, whose kernel functions make up those of all others: looked for among a
+  // few, and taken where a Newton step over features costs no more than some sweeps.
+  void look_for_few_features(const std::vector<std::size_t>& which, const std::vector<double>& matrix) {
+    const double n = static_cast<double>(n_), classes = static_cast<double>(classes_);
+    const double work = std::max(1.5 * n * n * classes, 1e6);
+    const double most = ProximalNewton::most_features(problem_.margin, problem_.errors, n, classes, work);
+    // Where the few are not much more than the features, there may be more of these.
+    const double seen = which.size() == n_ ? n : 0.75 * static_cast<double>(which.size());
+    basis_ = find_basis(level_.algebra, matrix.data(), which.size(),
+                        std::size_t(std::max(0.0, std::min(most - double(problem_.bias), seen))));
+    for (std::size_t& c : basis_) c = which[c];
+    if (!basis_.empty()) next_newton_ = sweeps_until_newton * n_;
+  }
+
+  // Newton's method over features for all samples, where that is better than what there is. Returns whether it is also
+  // clearly better than the last time.
+  template <class T>
+  bool descend_over_features(Rows<T>& rows, double eps) {
+    next_newton_ = 4 * n_iter_ + sweeps_until_newton * n_;
+    if (active_.size() < n_) take_all_in(rows);
+    const std::size_t rank = basis_.size(), d = rank + problem_.bias;
+    std::vector<double> x(n_ * d, 1.0), row(n_);
+    std::vector<std::size_t> label(n_);
+    for (std::size_t i = 0; i < n_; ++i) label[i] = own(i);
+    full_.restrict_to(active_);
+    for (std::size_t r = 0; r < rank; ++r) {
+      const double one = 1.0;
+      std::fill(row.begin(), row.end(), 0.0);
+      full_.add(&basis_[r], &one, 1, row.data());
+      extend_features(level_.algebra, row, basis_[r], r, d, x);
+    }
+    FewFeatures problem{n_,
+                        classes_,
+                        d,
+                        x.data(),
+                        label.data(),
+                        problem_.cost,
+                        problem_.margin,
+                        problem_.errors,
+                        problem_.target,
+                        std::vector<double>(d, 1.0),
+                        std::vector<double>(classes_ * d, 0.0),
+                        problem_.bias};
+    if (problem_.bias) {
+      problem.price[rank] = 1.0 / penalty_;
+      for (std::size_t k = 0; k < classes_; ++k) problem.centre[k * d + rank] = multiplier_[k];
+    }
+    ProximalNewton newton(level_, std::move(problem), a_, watch_);
+    const bool works = newton.solve(n_ <= options_.exact ? 0.0 : 0.1 * eps);
+    if (!works && newton_violation_ == infinite) next_newton_ = never;
+    n_iter_ += newton.n_steps();
+    const double before = largest_violation();
+    std::vector<double> a = newton.multipliers(), f = f_, multiplier = multiplier_, excess = excess_;
+    a_.swap(a);
+    find_excess();
+    if (problem_.bias) {
+      // A constant does not matter to the margins; they add up to zero, as z does.
+      const std::vector<double> offsets = newton.offsets();
+      const double mean = std::accumulate(offsets.begin(), offsets.end(), 0.0) / static_cast<double>(classes_);
+      for (std::size_t k = 0; k < classes_; ++k) multiplier_[k] = offsets[k] - mean - penalty_ * excess_[k];
+    }
+    follow();
+    compute_f(full_, active_);
+    rows.restrict_to(active_);
+    find_violations(active_);
+    const double after = largest_violation(),
+                 last = std::exchange(newton_violation_, std::min(after, newton_violation_));
+    if (after < before) return after < 0.5 * last;
+    a_.swap(a);
+    f_.swap(f);
+    multiplier_.swap(multiplier);
+    excess_.swap(excess);
+    follow();
+    find_violations(active_);
+    return false;
   }
 
   // Samples that were left out take part again, with their f made anew.
@@ -740,6 +835,7 @@ class Solver {
         worst = before;
         continue;
       }
+      if (n_iter_ >= next_newton_) return;
       live.swap(kept);
       if (steps < patience * m) continue;
       allowed = std::max(2 * allowed, work / 2);
@@ -1100,6 +1196,11 @@ class Solver {
   std::vector<double> z_, slope_, wanted_, new_;  // of one sample
   std::vector<double> violation_, delta_;
   std::vector<std::size_t> active_, previous_;
+  std::vector<std::size_t> basis_;  // samples, see look_for_few_features
+  static constexpr std::size_t sweeps_until_newton = 5;
+  static constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
+  std::size_t next_newton_ = never;
+  double newton_violation_ = infinite;
   std::size_t block_, stride_, n_iter_ = 0, rounds_ = 0, next_record_ = 0;
   double objective_ = 0.0;
   std::vector<Record> history_;

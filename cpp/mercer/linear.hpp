@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "definite.hpp"
 #include "level.hpp"
 #include "matrix.hpp"
 #include "parallel.hpp"
@@ -314,46 +315,21 @@ class Line {
   Team& team_;
 };
 
-// x = A^-1 x for a symmetric positive definite A (n, n), of which the lower triangle is read and overwritten by its
-// Cholesky factor. False if a pivot is not positive.
-inline bool solve_definite(const Algebra& algebra, double* a, std::size_t n, double* x) {
-  for (std::size_t i = 0; i < n; ++i) {
-    double* row = a + i * n;
-    for (std::size_t j = 0; j < i; ++j) row[j] = (row[j] - algebra.inner(row, a + j * n, j)) / a[j * n + j];
-    const double pivot = row[i] - algebra.inner(row, row, i);
-    if (!(pivot > 0.0)) return false;
-    row[i] = std::sqrt(pivot);
-  }
-  for (std::size_t i = 0; i < n; ++i) x[i] = (x[i] - algebra.inner(a + i * n, x, i)) / a[i * n + i];
-  for (std::size_t i = n; i-- > 0;) {
-    x[i] /= a[i * n + i];
-    algebra.subtract(x[i], a + i * n, i, x);
-  }
-  return true;
-}
-
-// The solution of (I + M, m; m', corner) x = right for M (d, d) and m (d), or without the border where m is null. The
-// equations are solved for a diagonal of ones, so that columns of very different size do no harm, and with a little
-// more than that where rounding has made them indefinite.
+// The solution of (I + M, m; m', corner) x = right for M (d, d) and m (d), or without the border where m is null.
 inline std::vector<double> newton_step(const Algebra& algebra, const double* moments, const double* border,
                                        double corner, const double* right, std::size_t d) {
   const std::size_t n = d + (border != nullptr);
-  std::vector<double> scale(n), system(n * n), step(n);
-  for (std::size_t i = 0; i < d; ++i) scale[i] = 1.0 / std::sqrt(1.0 + moments[i * d + i]);
-  if (border) scale[d] = 1.0 / std::sqrt(corner);
-  for (double jitter = 0.0;; jitter = std::max(10.0 * jitter, 1e-14)) {
-    for (std::size_t i = 0; i < d; ++i) {
-      for (std::size_t j = 0; j < i; ++j) system[i * n + j] = moments[i * d + j] * scale[i] * scale[j];
-      system[i * n + i] = 1.0 + jitter;
-    }
-    if (border) {
-      for (std::size_t j = 0; j < d; ++j) system[d * n + j] = border[j] * scale[d] * scale[j];
-      system[d * n + d] = 1.0 + jitter;
-    }
-    for (std::size_t i = 0; i < n; ++i) step[i] = right[i] * scale[i];
-    if (solve_definite(algebra, system.data(), n, step.data())) break;
+  std::vector<double> system(n * n);
+  for (std::size_t i = 0; i < d; ++i) {
+    std::copy_n(moments + i * d, i, system.data() + i * n);
+    system[i * n + i] = 1.0 + moments[i * d + i];
   }
-  for (std::size_t i = 0; i < n; ++i) step[i] *= scale[i];
+  if (border) {
+    std::copy_n(border, d, system.data() + d * n);
+    system[d * n + d] = corner;
+  }
+  std::vector<double> step(right, right + n);
+  Definite(algebra, system.data(), n).solve(step.data());
   return step;
 }
 

@@ -19,6 +19,10 @@ wrapped = {name: make for name, make in CALIBRATED.items() if isinstance(make(),
 every_wrapper = pytest.mark.parametrize("make", wrapped.values(), ids=wrapped.keys())
 folded = {name: make for name, make in CALIBRATED.items() if getattr(make(), "cv", 5) != "in-sample"}
 every_folded = pytest.mark.parametrize("make", folded.values(), ids=folded.keys())
+single = {name: make for name, make in CALIBRATED.items() if not getattr(make(), "ensemble", False)}
+every_single = pytest.mark.parametrize("make", single.values(), ids=single.keys())
+ensembles = {name: make for name, make in CALIBRATED.items() if name not in single}
+every_ensemble = pytest.mark.parametrize("make", ensembles.values(), ids=ensembles.keys())
 every_number_of_classes = pytest.mark.parametrize("n_classes", [2, 3, 10])
 
 CLOSE = {"rtol": 1e-6, "atol": 1e-7}
@@ -87,7 +91,7 @@ def test_they_agree(make, n_classes):
     assert_array_equal(machine.predict(new), machine.classes_[machine.predict_log_proba(new).argmax(axis=1)])
 
 
-@every_machine
+@every_single
 def test_never_reverses_the_order_of_margins(make):
     X, y = training_set(make(), n=80)
     new, _ = training_set(make(), n=500, seed=1)
@@ -98,7 +102,7 @@ def test_never_reverses_the_order_of_margins(make):
     assert decision[-1] > decision[0]
 
 
-@every_machine
+@every_single
 @every_number_of_classes
 def test_the_machine_inside_is_the_plain_one(make, n_classes):
     """Trained on all samples; its decision values are the margins."""
@@ -150,6 +154,33 @@ def test_class_weights_reach_the_probabilities_of_the_shorthand():
     # Around the machine, the probabilities are those of the data.
     around = Calibrated(clone(plain).set_params(class_weight=weight)).fit(X, y)
     assert abs(around.predict_proba(X)[:, 0].mean() - 0.5) < 0.05
+
+
+@every_ensemble
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_an_ensemble_is_the_mean_of_its_machines(make, n_classes, weighted):
+    """They are those that each fold trains by itself; the map is that of the one machine."""
+    X, y = training_set(make(), n=40 * n_classes, n_classes=n_classes)
+    names = np.array(["ant", "bee", "cat"])[y]
+    new, _ = training_set(make(), n=300, seed=1, n_classes=n_classes)
+    weight = np.random.default_rng(2).integers(0, 3, len(X)) if weighted else np.ones(len(X))
+    machine = make().set_params(cv=grouped_splits(fold_numbers(y)))
+    if hasattr(machine.estimator, "kernel"):  # else its width is that of all samples
+        machine.set_params(estimator__kernel=RBF(gamma=0.5))
+    given = {"sample_weight": weight} if weighted else {}
+    ensemble = clone(machine).fit(X, names, **given)
+    one = clone(machine).set_params(ensemble=False).fit(X, names, **given)
+    means, probabilities = 0.0, one.calibration_.probabilities
+    for k, (train, _) in enumerate(machine.cv):
+        used = train & (weight > 0)
+        trained = clone(machine.estimator).fit(X[used], names[used], **{name: w[used] for name, w in given.items()})
+        margins = trained._values(new, pairs=True) if one.calibration_.pairs else trained.decision_function(new)
+        assert_allclose(ensemble.estimators_[k].decision_function(new), trained.decision_function(new), **CLOSE)
+        means = means + probabilities(margins) / len(machine.cv)
+    assert_allclose(ensemble.predict_proba(new), means, **CLOSE)
+    assert_allclose(ensemble.predict_log_proba(new), np.log(means), rtol=1e-5, atol=1e-6)
+    assert np.abs(means - one.predict_proba(new)).max() > 1e-3
 
 
 # --- weights, order, luck ---------------------------------------------------------------------------------
@@ -247,6 +278,8 @@ def test_folds_of_one_gram_matrix_are_machines_of_their_own(method, kernel):
     apart = Calibrated(Elsewhere(kernel=kernel), method=method).fit(X, y, sample_weight=weight)
     assert_same_probabilities(together, apart, X)
     assert_array_equal(together.estimator_.dual_coef_, apart.estimator_.dual_coef_)
+    ensembles = (clone(machine).set_params(ensemble=True) for machine in (together, apart))
+    assert_same_probabilities(*(ensemble.fit(X, y, sample_weight=weight) for ensemble in ensembles), X)
 
 
 @pytest.mark.parametrize("memory", ["auto", 0.02])

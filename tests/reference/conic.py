@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import clarabel
 import numpy as np
-from scipy.sparse import csc_array, diags_array, eye_array, hstack
+from scipy.sparse import csc_array
 from threadpoolctl import ThreadpoolController
 
 from mercer import kernels
@@ -58,10 +58,10 @@ def minimise(
     bounded = np.flatnonzero(np.isfinite(upper))
     rows = [L.T, *(np.atleast_2d(row) for row, _ in equal), *(np.atleast_2d(row) for row, _ in at_most)]
     rows = np.concatenate([*rows, -np.eye(n), np.eye(n)[bounded]])
-    A = csc_array(hstack([csc_array(rows), -eye_array(len(rows), rank)]))
+    A = csc_array(np.hstack([rows, -np.eye(len(rows), rank)]))
     sides = [value for _, value in [*equal, *at_most]]
     b = np.concatenate([np.zeros(rank), sides, np.zeros(n), upper[bounded]])
-    P = csc_array(diags_array(np.concatenate([np.zeros(n), np.ones(rank)])))
+    P = csc_array(np.diag(np.concatenate([np.zeros(n), np.ones(rank)])))
     n_equal = rank + len(equal)
     cones = [clarabel.ZeroConeT(n_equal)] if n_equal else []
     cones.append(clarabel.NonnegativeConeT(len(b) - n_equal))

@@ -4,10 +4,14 @@ Both are solved far more exactly than by default, so that what is left of the di
 kernel matrix is singular the multipliers are not unique; there only the function is compared.
 """
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, issparse
+from sklearn.base import is_classifier
 from sklearn.datasets import make_classification, make_regression
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import _classes
 
 from mercer.compat import sklearn as drop_in
@@ -54,7 +58,10 @@ def both(name, data, *, new, sample_weight=None, **parameters):
 
 def same_model(ours, theirs):
     assert np.array_equal(ours.support_, theirs.support_)
-    assert np.array_equal(ours.n_support_, theirs.n_support_)
+    if is_classifier(theirs) or not issparse(theirs.support_vectors_):
+        assert np.array_equal(ours.n_support_, theirs.n_support_)
+    else:  # theirs is memory that nobody has written to: a number of before, most often the right one
+        assert np.array_equal(ours.n_support_, [len(theirs.support_)])
     assert np.array_equal(dense(ours.support_vectors_), dense(theirs.support_vectors_))
     assert np.allclose(dense(ours.dual_coef_), dense(theirs.dual_coef_), rtol=1e-4, atol=1e-4)
 
@@ -129,7 +136,9 @@ LIBLINEAR = {"tol": 1e-10, "max_iter": 1_000_000, "random_state": 0}
 def same_weights(machine, data, sample_weight=None):
     X, y = data
     theirs = getattr(_classes, type(machine).__name__)(**machine.get_params()).set_params(**LIBLINEAR)
-    theirs.fit(X, y, sample_weight=sample_weight)
+    with warnings.catch_warnings():  # at the last digit it may go on for ever; what it has found is compared
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        theirs.fit(X, y, sample_weight=sample_weight)
     machine.fit(X, y, sample_weight=sample_weight)
     assert machine.coef_.shape == theirs.coef_.shape
     assert np.shape(machine.intercept_) == np.shape(theirs.intercept_)

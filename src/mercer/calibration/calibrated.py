@@ -8,8 +8,17 @@ from sklearn.utils import get_tags, indexable
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _check_y, check_is_fitted, has_fit_parameter
 
-from mercer.calibration.calibration import METHODS, Calibration, fit_calibration, pairs_of
-from mercer.calibration.folds import HeldOut, fold_scores, fold_splitter, is_in_sample, is_prefit
+from mercer.calibration.calibration import (
+    METHODS,
+    Calibration,
+    average,
+    class_codes,
+    fit_calibration,
+    log_probabilities,
+    pairs_of,
+    probabilities,
+)
+from mercer.calibration.folds import HeldOut, fold_machines, fold_splitter, is_in_sample, is_prefit
 from mercer.calibration.maps import TARGETS
 from mercer.kernels.samples import n_samples
 from mercer.parameters import Choice, check_parameters
@@ -36,6 +45,9 @@ class Calibrated(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     per class, get one map per class against the rest, and the probabilities are divided by their sum; or one
     temperature serves all scores, the softmax of which are the probabilities.
 
+    An ensemble has no machine of all samples: it keeps those of the folds, and its probabilities are the means of
+    theirs. One map serves them all, learnt from all that was held out, since they differ by chance only.
+
     Parameters
     ----------
     estimator : classifier
@@ -46,8 +58,14 @@ class Calibrated(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         An int: so many folds, shuffled, with the classes in equal shares. Splits may be given as numbers of samples or
         as masks. "prefit": the estimator is trained already, on other samples than those of `fit`. "in-sample" or None:
         the decision values of the training samples themselves, which are too good, above all for flexible machines.
-    targets : {"corrected", "plain"}, default="corrected"
+    targets : {"auto", "corrected", "plain"}, default="auto"
         Platt's correction of the targets, a prior that keeps probabilities away from 0 and 1; or zeros and ones.
+        "auto": corrected for the sigmoid and isotonic regression, plain for the temperature, whose one number needs no
+        prior.
+    ensemble : bool, default=False
+        True keeps the machines of the folds and averages their probabilities: a little more reliable where classes
+        overlap much or the map is isotonic, a little less where the machine needs every sample. Predictions take the
+        time of one machine per fold.
     random_state : int, RandomState instance or None, default=0
         Shuffles the folds; the same number gives the same probabilities.
     n_threads : int or None, default=None
@@ -58,7 +76,9 @@ class Calibrated(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     classes_ : ndarray of shape (n_classes,)
         The classes; positive decision values speak for ``classes_[1]``.
     estimator_ : classifier
-        The machine trained on all samples; its decision values are the raw margins.
+        The machine trained on all samples; its decision values are the raw margins. ``ensemble=False`` only.
+    estimators_ : list of classifier
+        The machines of the folds; ``ensemble=True`` only.
     calibration_ : Calibration
         The maps that were learnt.
     n_features_in_ : int
@@ -72,14 +92,18 @@ class Calibrated(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    Costs are those of one training per fold and one more. Support vector classifiers of ours solve all of them over one
-    Gram matrix, with the kernel resolved once, on all training samples; any other machine is cloned and trained fold by
-    fold. Sample weights count in the folds, in the map and in its targets; a sample of weight 2 is the sample twice if
-    both are in the same part of every split. Every training part must have every class.
+    Costs are those of one training per fold and, unless it is an ensemble, one more. Support vector classifiers of ours
+    solve all of them over one Gram matrix, with the kernel resolved once, on all training samples; any other machine is
+    cloned and trained fold by fold. Sample weights count in the folds, in the map and in its targets; a sample of
+    weight 2 is the sample twice if both are in the same part of every split. Every training part must have every class.
 
     A map is monotone, so that calibration never reverses the order of two decision values. Where they rank the held-out
     samples the wrong way round, the sigmoid and the temperature become constant: no probability is better than that of
-    the other. Ties, as isotonic regression makes them, go to the first class.
+    the other. Ties, as isotonic regression makes them, go to the first class. Each machine of an ensemble has an
+    order of its own.
+
+    scikit-learn's ensembles have a map for every machine, which is learnt from the few samples of one fold: Platt's
+    correction keeps it from being sure, above all where there are several classes. One map for all is more reliable.
 
     References
     ----------
@@ -98,15 +122,33 @@ class Calibrated(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     >>> machine = Calibrated(SVC(kernel="linear")).fit(X, y)
     >>> machine.predict_proba([[-1.0], [0.0], [1.0]])[:, 1].round(1)
     array([0.1, 0.5, 0.9])
+    >>> ensemble = Calibrated(SVC(kernel="linear"), ensemble=True).fit(X, y)
+    >>> len(ensemble.estimators_), ensemble.predict_proba([[1.0]]).round(1)
+    (5, array([[0.1, 0.9]]))
     """
 
-    _parameters: ClassVar[dict[str, Any]] = {"method": Choice(*METHODS), "targets": Choice(*TARGETS)}
+    _parameters: ClassVar[dict[str, Any]] = {
+        "method": Choice(*METHODS),
+        "targets": Choice("auto", *TARGETS),
+        "ensemble": Choice(True, False),
+    }
 
-    def __init__(self, estimator, *, method="sigmoid", cv=5, targets="corrected", random_state=0, n_threads=None):
+    def __init__(
+        self,
+        estimator,
+        *,
+        method="sigmoid",
+        cv=5,
+        targets="auto",
+        ensemble=False,
+        random_state=0,
+        n_threads=None,
+    ):
         self.estimator = estimator
         self.method = method
         self.cv = cv
         self.targets = targets
+        self.ensemble = ensemble
         self.random_state = random_state
         self.n_threads = n_threads
 
@@ -137,38 +179,34 @@ class Calibrated(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if not hasattr(self.estimator, "fit") or isinstance(self.estimator, type):
             raise TypeError(f"estimator must be a classifier with decision_function, got {self.estimator!r}.")
         with limit_threads(self.n_threads):
-            machine, calibration = self._learn(X, y, sample_weight)
-        self.estimator_, self.calibration_, self.classes_ = machine, calibration, machine.classes_
-        for name in ("n_features_in_", "feature_names_in_"):
+            machines, calibration = self._learn(X, y, sample_weight)
+        for name in ("estimator_", "estimators_", "n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
-            if hasattr(machine, name):
-                setattr(self, name, getattr(machine, name))
+        if self.ensemble:
+            self.estimators_ = machines
+        else:
+            (self.estimator_,) = machines
+        self.calibration_, self.classes_ = calibration, machines[0].classes_
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(machines[0], name):
+                setattr(self, name, getattr(machines[0], name))
         return self
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Calibration]:
-        """The trained machine and its calibration."""
-        prefit = is_prefit(self.cv)
-        machine = self.estimator if prefit else clone(self.estimator)
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> tuple[list[Any], Calibration]:
+        """The trained machine, or those of the folds, and the calibration."""
+        machine = self.estimator if is_prefit(self.cv) else clone(self.estimator)
+        split = None
+        if not is_prefit(self.cv) and not is_in_sample(self.cv):
+            split = fold_splitter(self.cv, self.random_state)
+        elif self.ensemble:
+            raise ValueError(f"ensemble must be False for cv={self.cv!r}, which has one machine, got True.")
         coupled = self.method != "temperature"
-        split = None if prefit or is_in_sample(self.cv) else fold_splitter(self.cv, self.random_state)
         if split is not None and getattr(machine, "_folds_share_rows", False):
-            held_out = machine._fit_folds(X, y, sample_weight, split, coupled)
+            machines, held_out = machine._fit_folds(X, y, sample_weight, split, coupled, not self.ensemble)
         else:
-            (X,) = indexable(X)
-            y, weight = self._checked(X, y, sample_weight)
-            if prefit:
-                check_is_fitted(machine)
-            else:
-                machine.fit(X, y, **({} if sample_weight is None else {"sample_weight": weight}))
-            codes = encode(y, weight, machine)
-            if split is None:
-                used = weight > 0
-                values = columns(machine, X, bool(coupled and pairs_of(machine, len(machine.classes_))))
-                held_out = HeldOut(values[used], codes[used], weight[used])
-            else:
-                splits = split(X, codes, weight, machine.classes_)
-                held_out = fold_scores(machine, X, codes, None if sample_weight is None else weight, splits)
-                coupled = False
+            machines, held_out = self._learn_apart(machine, X, y, sample_weight, split, coupled)
+            coupled = coupled and split is None
+        machine = machines[0]
         n_classes = len(machine.classes_)
         pairs = pairs_of(machine, n_classes) if coupled else ()
         shape = () if n_classes == 2 else (len(pairs) or n_classes,)
@@ -177,7 +215,31 @@ class Calibrated(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 f"decision_function of {type(machine).__name__} must give shape (n,) for two classes and one score per "
                 f"class for more; for {n_classes} classes it gave {held_out.values.shape}."
             )
-        return machine, fit_calibration(held_out, n_classes, self.method, self.targets, pairs)
+        return machines, fit_calibration(held_out, n_classes, self.method, self.targets, pairs)
+
+    def _learn_apart(
+        self, machine: Any, X: Any, y: Any, sample_weight: Any, split: Any, coupled: bool
+    ) -> tuple[list[Any], HeldOut]:
+        """The trained machine, or those of the folds, each trained by itself, and what they are judged by.
+
+        Without folds, pairs of classes if the machine has them and they are to be `coupled`; else scores.
+        """
+        (X,) = indexable(X)
+        y, weight = self._checked(X, y, sample_weight)
+        given = None if sample_weight is None else weight
+        if is_prefit(self.cv):
+            check_is_fitted(machine)
+        elif not self.ensemble:
+            machine.fit(X, y, **({} if given is None else {"sample_weight": given}))
+        used = weight > 0
+        classes = np.unique(y[used]) if self.ensemble else machine.classes_
+        codes = encode(y, weight, classes)
+        if split is None:
+            values = columns(machine, X, bool(coupled and pairs_of(machine, len(classes))))
+            return [machine], HeldOut(values[used], codes[used], weight[used])
+        folds = fold_machines(machine, X, y, codes, given, split(X, codes, weight, classes))
+        trained, parts = zip(*folds, strict=True)
+        return list(trained) if self.ensemble else [machine], HeldOut.joined(parts)
 
     def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray]:
         """Labels and weights, for machines that are not asked to check them for us."""
@@ -196,13 +258,10 @@ class Calibrated(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 f"sample_weight needs an estimator that takes it, {type(self.estimator).__name__} does not."
             )
         empty = np.empty((len(y), 1))
-        return y, _check_sample_weight(sample_weight, empty, dtype=np.float64, ensure_non_negative=True)
-
-    def _values(self, X: Any) -> np.ndarray:
-        """The decision values of the machine, as the calibration takes them."""
-        check_is_fitted(self)
-        with limit_threads(self.n_threads):
-            return columns(self.estimator_, X, bool(self.calibration_.pairs))
+        weight = _check_sample_weight(sample_weight, empty, dtype=np.float64, ensure_non_negative=True)
+        if not weight.any():
+            raise ValueError("sample_weight must have at least one positive entry, all are zero.")
+        return y, weight
 
     def decision_function(self, X):
         """Calibrated log-odds or log-probabilities.
@@ -216,8 +275,11 @@ class Calibrated(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         ndarray of shape (n,) or (n, n_classes)
             Two classes: the log-odds of ``classes_[1]``. More: the logarithms of the probabilities.
         """
-        values = self._values(X)
-        return self.calibration_.decision(values)
+        check_is_fitted(self)
+        with limit_threads(self.n_threads):
+            machines = self.estimators_ if hasattr(self, "estimators_") else [self.estimator_]
+            values = (columns(machine, X, bool(self.calibration_.pairs)) for machine in machines)
+            return average([self.calibration_.decision(of_machine) for of_machine in values])
 
     def predict_proba(self, X):
         """Probabilities of the classes.
@@ -230,8 +292,8 @@ class Calibrated(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n, n_classes)
         """
-        values = self._values(X)
-        return self.calibration_.probabilities(values)
+        decision = self.decision_function(X)
+        return probabilities(decision)
 
     def predict_log_proba(self, X):
         """Logarithms of the probabilities; finite also where these round to 0.
@@ -244,8 +306,8 @@ class Calibrated(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n, n_classes)
         """
-        values = self._values(X)
-        return self.calibration_.log_probabilities(values)
+        decision = self.decision_function(X)
+        return log_probabilities(decision)
 
     def predict(self, X):
         """The most probable classes, the first of equals.
@@ -258,8 +320,8 @@ class Calibrated(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n,)
         """
-        values = self._values(X)
-        return self.classes_[self.calibration_.codes(values)]
+        decision = self.decision_function(X)
+        return self.classes_[class_codes(decision)]
 
 
 def columns(machine: Any, X: Any, pairs: bool) -> np.ndarray:
@@ -267,9 +329,9 @@ def columns(machine: Any, X: Any, pairs: bool) -> np.ndarray:
     return machine._values(X, pairs=True) if pairs else machine.decision_function(X)
 
 
-def encode(y: np.ndarray, weight: np.ndarray, machine: Any) -> np.ndarray:
-    """The class numbers that a trained machine uses, -1 for samples of no weight."""
-    classes, used = machine.classes_, weight > 0
+def encode(y: np.ndarray, weight: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """The numbers of the classes that a machine knows, -1 for samples of no weight."""
+    used = weight > 0
     codes = np.full(len(y), -1)
     codes[used] = np.minimum(np.searchsorted(classes, y[used]), len(classes) - 1)
     unknown = y[used][classes[codes[used]] != y[used]].tolist()

@@ -1,6 +1,6 @@
 """What calibration learns: decision values in, log-odds or log-probabilities out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,9 +18,19 @@ from mercer.calibration.maps import (
     temperature_log_probabilities,
 )
 
-__all__ = ["METHODS", "Calibration", "fit_calibration", "pairs_of"]
+__all__ = [
+    "METHODS",
+    "Calibration",
+    "average",
+    "class_codes",
+    "fit_calibration",
+    "log_probabilities",
+    "pairs_of",
+    "probabilities",
+]
 
-METHODS = ("sigmoid", "isotonic", "temperature")
+# Every method with its usual targets. One number, the same for all classes, needs no prior: it only makes it timid.
+METHODS = {"sigmoid": "corrected", "isotonic": "corrected", "temperature": "plain"}
 # Log-odds below this cannot be told from zero in probabilities, and log-probabilities are multiples of the second
 # number: what differs in one of them differs in the other.
 NO_ODDS = 4 * np.finfo(float).eps
@@ -43,8 +53,7 @@ class Calibration:
     def decision(self, values: np.ndarray) -> np.ndarray:
         """Log-odds of the second class, shape (n,), or log-probabilities, shape (n, n_classes)."""
         if self.n_classes == 2:
-            odds = self.maps[0].log_odds(values)
-            return np.where(np.abs(odds) <= NO_ODDS, 0.0, odds)
+            return clear_odds(self.maps[0].log_odds(values))
         if not self.maps:
             assert self.scale is not None
             logarithms = temperature_log_probabilities(self.scale, values)
@@ -52,22 +61,57 @@ class Calibration:
             odds = np.column_stack([own.log_odds(v) for own, v in zip(self.maps, values.T, strict=True)])
             with np.errstate(divide="ignore"):
                 logarithms = np.log(couple(expit(odds), self.pairs, self.n_classes)) if self.pairs else shares(odds)
-        return np.ldexp(np.rint(np.ldexp(logarithms, GRAIN)), -GRAIN)
+        return grained(logarithms)
 
     def log_probabilities(self, values: np.ndarray) -> np.ndarray:
         """Logarithms of the class probabilities, shape (n, n_classes)."""
-        decision = self.decision(values)
-        return log_expit(np.column_stack([-decision, decision])) if self.n_classes == 2 else decision
+        return log_probabilities(self.decision(values))
 
     def probabilities(self, values: np.ndarray) -> np.ndarray:
         """Class probabilities, shape (n, n_classes)."""
-        decision = self.decision(values)
-        return expit(np.column_stack([-decision, decision])) if self.n_classes == 2 else np.exp(decision)
+        return probabilities(self.decision(values))
 
     def codes(self, values: np.ndarray) -> np.ndarray:
         """The numbers of the most probable classes, the first of equals."""
-        decision = self.decision(values)
-        return (decision > 0).astype(int) if self.n_classes == 2 else decision.argmax(axis=1)
+        return class_codes(self.decision(values))
+
+
+# --- decisions: log-odds of the second of two classes, shape (n,), or log-probabilities, shape (n, n_classes) ---
+
+
+def clear_odds(odds: np.ndarray) -> np.ndarray:
+    """Log-odds, zero where probabilities cannot tell."""
+    return np.where(np.abs(odds) <= NO_ODDS, 0.0, odds)
+
+
+def grained(logarithms: np.ndarray) -> np.ndarray:
+    """Log-probabilities, equal where probabilities are."""
+    return np.ldexp(np.rint(np.ldexp(logarithms, GRAIN)), -GRAIN)
+
+
+def log_probabilities(decision: np.ndarray) -> np.ndarray:
+    """Logarithms of the class probabilities, shape (n, n_classes)."""
+    return log_expit(np.column_stack([-decision, decision])) if decision.ndim == 1 else decision
+
+
+def probabilities(decision: np.ndarray) -> np.ndarray:
+    """Class probabilities, shape (n, n_classes)."""
+    return expit(np.column_stack([-decision, decision])) if decision.ndim == 1 else np.exp(decision)
+
+
+def class_codes(decision: np.ndarray) -> np.ndarray:
+    """The numbers of the most probable classes, the first of equals."""
+    return (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
+
+
+def average(decisions: Sequence[np.ndarray]) -> np.ndarray:
+    """The decision of the mean of the probabilities that several decisions have."""
+    if len(decisions) == 1:
+        return decisions[0]
+    logarithms = logsumexp([log_probabilities(decision) for decision in decisions], axis=0) - np.log(len(decisions))
+    if decisions[0].ndim == 1:
+        return clear_odds(logarithms[:, 1] - logarithms[:, 0])
+    return grained(logarithms)
 
 
 def shares(odds: np.ndarray) -> np.ndarray:
@@ -92,8 +136,12 @@ def pairs_of(machine: Any, n_classes: int) -> tuple[tuple[int, int], ...]:
 def fit_calibration(
     held_out: HeldOut, n_classes: int, method: str, targets: str, pairs: tuple[tuple[int, int], ...] = ()
 ) -> Calibration:
-    """Learn from decision values: of one column, of pairs of classes, or of scores, one per class."""
+    """Learn from decision values: of one column, of pairs of classes, or of scores, one per class.
+
+    `targets` are "corrected", "plain", or "auto", the usual ones of the method.
+    """
     values, codes, weight = held_out
+    targets = METHODS[method] if targets == "auto" else targets
     if method == "temperature":
         scale = fit_temperature(values, codes, weight, targets)
         return Calibration(n_classes, (Sigmoid(scale, 0.0),) if n_classes == 2 else (), scale=scale)

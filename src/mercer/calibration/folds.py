@@ -1,16 +1,16 @@
 """Decision values of samples that a machine has not been trained on."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state, get_tags
 
 from mercer.kernels.samples import take
 from mercer.parameters import Number
 
-__all__ = ["HeldOut", "Splits", "fold_scores", "fold_splitter", "is_in_sample", "is_prefit"]
+__all__ = ["HeldOut", "Splits", "fold_machines", "fold_splitter", "is_in_sample", "is_prefit"]
 
 Splits = list[tuple[np.ndarray, np.ndarray]]
 """Per fold the samples to train on and those to judge by, as ascending numbers of samples."""
@@ -25,6 +25,11 @@ class HeldOut(NamedTuple):
     """Class numbers."""
     weight: np.ndarray
     """Weights, all positive."""
+
+    @classmethod
+    def joined(cls, parts: "Sequence[HeldOut]") -> "HeldOut":
+        """What several folds held out, as one."""
+        return cls(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def is_prefit(cv: Any) -> bool:
@@ -104,14 +109,32 @@ def deal(codes: np.ndarray, n_folds: int, random: np.random.RandomState) -> np.n
     return folds
 
 
-def fold_scores(machine: Any, X: Any, codes: np.ndarray, weight: np.ndarray | None, splits: Splits) -> HeldOut:
-    """Decision values of any classifier, trained anew for every fold; `weight` None trains without weights."""
+class OfColumns(BaseEstimator):
+    """A machine of kernel values that is given those of all training samples and takes those of its own."""
+
+    def __init__(self, estimator, columns):
+        self.estimator = estimator
+        self.columns = columns
+
+    @property
+    def classes_(self):
+        """The classes of the machine."""
+        return self.estimator.classes_
+
+    def decision_function(self, K):
+        """The decision values of the machine."""
+        return self.estimator.decision_function(np.asarray(K)[:, self.columns])
+
+
+def fold_machines(
+    machine: Any, X: Any, y: np.ndarray, codes: np.ndarray, weight: np.ndarray | None, splits: Splits
+) -> Iterator[tuple[Any, HeldOut]]:
+    """Any classifier, trained anew for every fold, with its decision values; `weight` None trains without weights."""
     pairwise = get_tags(machine).input_tags.pairwise
-    values = []
     for train, test in splits:
         part = X[np.ix_(train, train)] if pairwise else take(X, train)
         weights = {} if weight is None else {"sample_weight": weight[train]}
-        trained = clone(machine).fit(part, machine.classes_[codes[train]], **weights)
-        values.append(trained.decision_function(X[np.ix_(test, train)] if pairwise else take(X, test)))
-    index = np.concatenate([test for _, test in splits])
-    return HeldOut(np.concatenate(values), codes[index], np.ones(len(index)) if weight is None else weight[index])
+        trained = clone(machine).fit(part, y[train], **weights)
+        trained = OfColumns(trained, train) if pairwise else trained
+        values = trained.decision_function(take(X, test))
+        yield trained, HeldOut(values, codes[test], np.ones(len(test)) if weight is None else weight[test])

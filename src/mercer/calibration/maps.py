@@ -181,7 +181,7 @@ def fit_isotonic(decision: Any, positive: Any, weight: Any = None, targets: str 
     return Isotonic(fitted.X_thresholds_, fitted.y_thresholds_)
 
 
-def fit_temperature(scores: Any, codes: Any, weight: Any = None, targets: str = "corrected") -> float:
+def fit_temperature(scores: Any, codes: Any, weight: Any = None, targets: str = "plain") -> float:
     """One scale for all scores: probabilities are softmax(scale * scores), scale >= 0.
 
     The log loss is convex in the scale; its derivative is brought to zero. The class with the largest score keeps the
@@ -196,9 +196,10 @@ def fit_temperature(scores: Any, codes: Any, weight: Any = None, targets: str = 
         Class numbers.
     weight : array of shape (n,), default=None
         Non-negative; None: 1 for all.
-    targets : {"corrected", "plain"}, default="corrected"
+    targets : {"plain", "corrected"}, default="plain"
         "plain": 1 for the class of a sample, 0 for the others. "corrected": (N + 1) / (N + 2) for its class, with N the
         sum of weights of that class, and the rest in equal parts for the others; Platt's targets where there are two.
+        They make a temperature too high: it is one number, learnt from all samples, and need not be held back.
 
     Returns
     -------
@@ -215,7 +216,7 @@ def fit_temperature(scores: Any, codes: Any, weight: Any = None, targets: str = 
     --------
     >>> from mercer.calibration import fit_temperature
     >>> round(fit_temperature([-2.0, 1.0, -0.5, 3.0], [0, 0, 1, 1]), 3)
-    0.255
+    0.579
     """
     scores = np.asarray(scores, dtype=np.float64)
     if scores.ndim == 1:

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.metrics import brier_score_loss, log_loss
+from sklearn.metrics import log_loss
 from sklearn.utils.validation import _check_sample_weight, check_array, column_or_1d
 
 from mercer.parameters import Choice, Number
@@ -15,7 +15,8 @@ class Reliability(NamedTuple):
     """Three measures of probabilities, 0 for perfect ones."""
 
     brier: float
-    """Mean squared error of the probabilities, as `sklearn.metrics.brier_score_loss` has it."""
+    """Mean squared error of the probabilities: of the second of two classes, or summed over all of more, as
+    `sklearn.metrics.brier_score_loss` has it."""
     log_loss: float
     """Mean of minus the logarithm of the probability of what came true."""
     calibration_error: float
@@ -100,10 +101,8 @@ def reliability(y, probabilities, *, classes=None, sample_weight=None) -> Reliab
     [0.047, 0.228, 0.2]
     """
     y, p, labels, weight = _checked(y, probabilities, classes, sample_weight)
-    two = len(labels) == 2
-    brier = brier_score_loss(
-        y == labels[1] if two else y, p[:, 1] if two else p, sample_weight=weight, labels=None if two else labels
-    )
+    squares = ((p - (y[:, np.newaxis] == labels)) ** 2).sum(axis=1)
+    brier = np.average(squares, weights=weight) / (2 if len(labels) == 2 else 1)
     loss = log_loss(y, p, sample_weight=weight, labels=labels)
     error = calibration_error(y, p, classes=labels, sample_weight=weight)
     return Reliability(float(brier), float(loss), error)

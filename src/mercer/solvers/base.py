@@ -3,8 +3,9 @@
 import math
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from typing import Any, Protocol, runtime_checkable
 
@@ -12,6 +13,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer import _native
 from mercer.problems import DualProblem, Offsets
 from mercer.segments import Segments
 from mercer.threads import effective_n_threads
@@ -375,10 +377,20 @@ def combine(results: Sequence[SolverResult]) -> SolverResult:
 
 
 class Interrupt(threading.Event):
-    """A callback that stops solvers on other threads; nobody is told anything."""
+    """Ctrl-C for solvers on other threads, which do not see it: a callback that stops them; nobody is told anything."""
 
     def __call__(self, progress: Progress) -> bool:
         return self.is_set()
+
+    @contextmanager
+    def heard(self) -> Iterator[None]:
+        """Long native loops of this thread, too, end once it is set, with KeyboardInterrupt."""
+        unwanted = self.is_set  # the native side borrows it
+        _native.listen_to(unwanted)
+        try:
+            yield
+        finally:
+            _native.listen_to(None)
 
 
 def solve_side_by_side(
@@ -396,8 +408,13 @@ def solve_side_by_side(
     if callback is not None or threads < 2:
         return [solver.solve(p, start, callback) for p, start in zip(problems, starts, strict=True)]
     alone, interrupted = clone(solver).set_params(n_threads=1), Interrupt()
+
+    def solve(problem: DualProblem, start: np.ndarray | None) -> SolverResult:
+        with interrupted.heard():
+            return alone.solve(problem, start, interrupted)
+
     with ThreadPoolExecutor(threads) as pool:
-        futures = [pool.submit(alone.solve, p, start, interrupted) for p, start in zip(problems, starts, strict=True)]
+        futures = [pool.submit(solve, p, start) for p, start in zip(problems, starts, strict=True)]
         try:
             return [future.result() for future in futures]
         except BaseException:  # also Ctrl-C

@@ -16,7 +16,7 @@ from mercer.solvers.base import Callback, History, SolverResult, certify, solve_
 from mercer.solvers.smo import is_flat
 from mercer.threads import effective_n_threads, limit_threads
 
-__all__ = ["FeatureRun", "FeatureSolver", "RunningSolver", "is_unbounded"]
+__all__ = ["FeatureRun", "FeatureSolver", "LimitedSolver", "RunningSolver", "is_unbounded"]
 
 # Problems of so many variables are solved to this violation, if rounding lets them: nothing is gained by less.
 SMALL, POLISHED = 1000, 1e-12
@@ -27,8 +27,8 @@ def is_unbounded(problem: DualProblem) -> bool:
     return not (np.isfinite(problem.upper) | (problem.ridge > 0)).all()
 
 
-class FeatureSolver(BaseEstimator, ABC):
-    """Base of the solvers that work with the features of a `LinearGram` in place of kernel values."""
+class LimitedSolver(BaseEstimator):
+    """The parameters of the solvers here: how exact the solution is to be, and what it may take."""
 
     _parameters: ClassVar[dict[str, Any]] = {
         "tol": Number(0, above=True),
@@ -45,9 +45,17 @@ class FeatureSolver(BaseEstimator, ABC):
         self.n_threads = n_threads
 
     def check(self, problem: DualProblem) -> None:
-        """Refuse problems over other kernels."""
+        """Refuse wrong parameters."""
         check_parameters(self)
         effective_n_threads(self.n_threads)
+
+
+class FeatureSolver(LimitedSolver, ABC):
+    """Base of the solvers that work with the features of a `LinearGram` in place of kernel values."""
+
+    def check(self, problem: DualProblem) -> None:
+        """Refuse problems over other kernels."""
+        super().check(problem)
         if not isinstance(problem.gram, LinearGram):
             raise ValueError(
                 f"{type(self).__name__} needs a LinearGram, got a {type(problem.gram).__name__}; SMO solves problems "

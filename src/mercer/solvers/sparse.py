@@ -5,16 +5,16 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
-from sklearn.base import BaseEstimator
 
 from mercer.gram import Gram, LinearGram, MatrixGram, VectorGram
 from mercer.kernels import Linear
-from mercer.parameters import Number, check_parameters
+from mercer.parameters import Number
 from mercer.problems import DualProblem, Offsets, epsilon_tube
 from mercer.solvers.base import Callback, History, Progress, SolverResult
+from mercer.solvers.over_features import LimitedSolver
 from mercer.solvers.smo import SMO
 from mercer.sums import inner
-from mercer.threads import effective_n_threads, limit_threads
+from mercer.threads import limit_threads
 
 __all__ = ["SparseNewton", "SparseWeights"]
 
@@ -37,7 +37,7 @@ class SparseWeights(NamedTuple):
     result: SolverResult
 
 
-class SparseNewton(BaseEstimator):
+class SparseNewton(LimitedSolver):
     """Weights with an L1 penalty, for squared losses, by a proximal Newton method. [1]_
 
     For a `DualProblem` with a squared loss over a `LinearGram` (`soft_margin` or `epsilon_tube` with ``squared=True``),
@@ -97,24 +97,13 @@ class SparseNewton(BaseEstimator):
     (array([0.975, 0.   ]), 'solved')
     """
 
-    _parameters: ClassVar[dict[str, Any]] = {
-        "tol": Number(0, above=True),
-        "gap_tol": Number(0, above=True, none=True),
-        "max_iter": Number(0, integer=True, none=True),
-        "max_seconds": Number(0, above=True, none=True),
+    _parameters: ClassVar[dict[str, Any]] = LimitedSolver._parameters | {
+        "max_iter": Number(0, integer=True, none=True),  # as scikit-learn's classes have it
     }
-
-    def __init__(self, *, tol=1e-3, gap_tol=None, max_iter=None, max_seconds=None, n_threads=None):
-        self.tol = tol
-        self.gap_tol = gap_tol
-        self.max_iter = max_iter
-        self.max_seconds = max_seconds
-        self.n_threads = n_threads
 
     def check(self, problem: DualProblem) -> None:
         """Refuse other kernels and other losses."""
-        check_parameters(self)
-        effective_n_threads(self.n_threads)
+        super().check(problem)
         if not isinstance(problem.gram, LinearGram) or not problem.gram.in_one_piece:
             raise ValueError("SparseNewton needs a LinearGram over samples in one piece.")
         if not (problem.ridge > 0).all() or np.isfinite(problem.upper).any() or problem.total not in (None, 0.0):

@@ -1,7 +1,7 @@
 """What all support vector machines share: samples in, a Gram matrix and problems to the solver, a model out."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, NamedTuple
 
@@ -69,6 +69,17 @@ class Machine(BaseEstimator, ABC):
     @abstractmethod
     def _solver(self) -> Solver:
         """The solver that the parameters ask for."""
+
+    def _limits(self) -> dict[str, Any]:
+        """What every solver is told: how exact the solution is to be, and what it may take."""
+        names = ("tol", "gap_tol", "max_iter", "max_seconds", "n_threads")
+        return {name: getattr(self, name) for name in names}
+
+    def _given_solver(self, names: Iterable[str]) -> Solver:
+        """The solver that was given as such and not by one of the names."""
+        if isinstance(self.solver, Solver) and not isinstance(self.solver, type):
+            return self.solver
+        raise ValueError(f"solver must be {' or '.join(map(repr, names))} or a solver, got {self.solver!r}.")
 
     def _vectors(self) -> bool:
         """Whether scikit-learn's checks of numeric tables apply to the samples."""
@@ -181,17 +192,8 @@ class SupportVectorMachine(Machine):
             if self.solver == "simple":
                 solver: Any = SimpleSMO(tol=self.tol)
                 return solver.set_params(max_iter=self.max_iter) if self.max_iter else solver
-            return SMO(
-                tol=self.tol,
-                gap_tol=self.gap_tol,
-                memory=self.memory,
-                max_iter=self.max_iter,
-                max_seconds=self.max_seconds,
-                n_threads=self.n_threads,
-            )
-        if isinstance(self.solver, Solver) and not isinstance(self.solver, type):
-            return self.solver
-        raise ValueError(f"solver must be {' or '.join(map(repr, SOLVERS))} or a solver, got {self.solver!r}.")
+            return SMO(memory=self.memory, **self._limits())
+        return self._given_solver(SOLVERS)
 
     def _vectors(self) -> bool:
         """Whether scikit-learn's checks of numeric tables apply to the samples."""
@@ -232,6 +234,9 @@ class SupportVectorMachine(Machine):
         self.support_vectors_ = np.empty((0, 0)) if self._precomputed else take(X, self.support_)
         self.result_ = combine(results)
         self.n_iter_ = self.result_.n_iter
+
+    def _warn_unless_solved(self) -> None:
+        """Tell whoever called `fit` what is wrong with its result, if something is."""
         if self._warns:
             warn_unless_solved(self.result_, type(self).__name__)
 

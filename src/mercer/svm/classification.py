@@ -2,15 +2,17 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.calibration.calibration import pairs_of
+from mercer.calibration.folds import HeldOut
 from mercer.gram import Gram
 from mercer.kernels.samples import n_samples, row_blocks, take
 from mercer.multiclass import JointScheme, OwnMachines, Plan, Scheme, Tasks
@@ -102,7 +104,9 @@ class SupportVectorClassifier(ClassifierMixin, JointlyLabelled, Probabilities, S
                 self._fit(X, y, sample_weight)
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, split: Any = None, coupled: bool = True) -> Any:
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, split: Any = None, coupled: bool = True, whole: bool = True
+    ) -> tuple[list[Self], list[HeldOut]]:
         self._check_all()
         X, y = self._take_samples(X, y)
         weight = self._weights(sample_weight, X)
@@ -112,36 +116,55 @@ class SupportVectorClassifier(ClassifierMixin, JointlyLabelled, Probabilities, S
         asked_for = Folds(codes, weight, [] if split is None else split(X, codes, weight, self.classes_))
         with limit_threads(self.n_threads):
             gram = self._make_gram(X, weight)
-            everyone = (codes, *of_scheme.taught, *asked_for.taught)
+            folds = (*of_scheme.taught, *asked_for.taught)
+            everyone = (codes, *folds) if whole else folds
             lessons = [(some, weight * self._class_weights(some, weight)) for some in everyone]
-            (functions, results), *learnt = self._learn(plan, gram, weight, lessons)
-            of_folds = [of_fold for of_fold, _ in learnt]
+            learnt = self._learn(plan, gram, weight, lessons, whole)
+            of_folds = learnt[1:] if whole else learnt
+            functions = [functions for functions, _ in of_folds]
             raw = partial(decide, gram)
             if of_scheme.splits:
-                seen = of_scheme.held_out(of_folds[: len(of_scheme.splits)], raw)
+                seen = HeldOut.joined(of_scheme.held_out(functions[: len(of_scheme.splits)], raw))
                 plan = plan.learn_maps(seen, self._class_weights(seen.codes, seen.weight))
-            self._plan, held_out = plan, None
-            if asked_for.splits:
-                pairs = coupled and bool(pairs_of(self, plan.n_classes))
-                values = raw if pairs else lambda some, test: plan.decision(raw(some, test))
-                held_out = asked_for.held_out(of_folds[len(of_scheme.splits) :], values)
+            self._plan = plan
+            pairs = coupled and bool(pairs_of(self, plan.n_classes))
+            values = raw if pairs else lambda some, test: plan.decision(raw(some, test))
+            held_out = asked_for.held_out(functions[len(of_scheme.splits) :], values)
+        if whole:
+            self._keep_functions(X, codes, weight, *learnt[0])
+            self._warn_unless_solved()
+        if of_folds and self._warns and (not whole or self.result_.status == "solved"):
+            all_folds = summary([summary(results) for _, results in of_folds])
+            warn_unless_solved(all_folds, f"A fold of {type(self).__name__}")
+        if whole:
+            return [self], held_out
+        own = of_folds[len(of_scheme.splits) :]
+        return [copy(self)._keep_functions(X, codes, weight, *of_fold) for of_fold in own], held_out
+
+    def _keep_functions(
+        self, X: Any, codes: np.ndarray, weight: np.ndarray, functions: Functions, results: Sequence[Any]
+    ) -> Self:
+        """The model, from the functions that were learnt and their certificates."""
         self.norm_, self.margin_ = one_or_all(functions.norm), one_or_all(functions.margin)
         self.slack_ = SparseRows(functions.parts, functions.samples, functions.slack).one_or_all(len(codes))
         seen = weight[functions.samples]
         self.margin_errors_ = one_or_all(functions.parts.sum(seen * functions.errors) / functions.parts.sum(seen))
         self._keep_model(X, functions.coefficients, functions.offset, results)
         self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_))
-        if learnt and self._warns and self.result_.status == "solved":
-            all_folds = summary([summary(results) for _, results in learnt])
-            warn_unless_solved(all_folds, f"A fold of {type(self).__name__}")
-        return held_out
+        return self
 
     def _learn(
-        self, plan: Plan, gram: Gram, sample_weight: np.ndarray, lessons: Sequence[tuple[np.ndarray, np.ndarray]]
+        self,
+        plan: Plan,
+        gram: Gram,
+        sample_weight: np.ndarray,
+        lessons: Sequence[tuple[np.ndarray, np.ndarray]],
+        whole: bool,
     ) -> list[tuple[Functions, Sequence[Any]]]:
         """The decision functions of a scheme, in the order of its code, and the certificates of what was solved.
 
-        For every lesson, the class numbers and the weights of all samples; only the first may start warm.
+        For every lesson, the class numbers and the weights of all samples. If the first has the `whole` of them, and is
+        no fold, it may start warm.
         """
         if isinstance(plan.scheme, JointScheme):
             return self._learn_jointly(plan.scheme, gram, lessons)
@@ -149,11 +172,11 @@ class SupportVectorClassifier(ClassifierMixin, JointlyLabelled, Probabilities, S
         for machines in stretches(np.sum([plan.sizes(codes) for codes, _ in lessons], axis=0)):
             tasks, problems = [], []
             for k, (codes, weight) in enumerate(lessons):
-                with naming_the_fold(k > 0):
+                with naming_the_fold(k >= whole):
                     tasks.append(plan.tasks(codes, sample_weight, machines))
                     problems.append(self._problems_of(plan.scheme, gram, tasks[-1], weight[tasks[-1].samples]))
             n = len(machines)
-            solved = self._fit_problems(joined(problems), machines.start, n * (len(lessons) - 1))
+            solved = self._fit_problems(joined(problems), machines.start, n * (len(lessons) - whole))
             results = SolverResults.of(solved)
             for k, of_lesson in enumerate(learnt):
                 of_lesson.append(self._functions(plan.scheme, tasks[k], problems[k], results[k * n : (k + 1) * n]))

@@ -49,11 +49,12 @@ class Folds:
             seen[train] = codes[train]
             self.taught.append(seen)
 
-    def held_out(self, learnt: Iterable[Learnt], decide: Callable[[Learnt, np.ndarray], np.ndarray]) -> HeldOut:
+    def held_out(self, learnt: Iterable[Learnt], decide: Callable[[Learnt, np.ndarray], np.ndarray]) -> list[HeldOut]:
         """What each fold, from what it has learnt, decides about the samples that it holds out."""
-        values = [decide(one, test) for one, (_, test) in zip(learnt, self.splits, strict=True)]
-        index = np.concatenate([test for _, test in self.splits])
-        return HeldOut(np.concatenate(values), self.codes[index], self.weight[index])
+        return [
+            HeldOut(decide(one, test), self.codes[test], self.weight[test])
+            for one, (_, test) in zip(learnt, self.splits, strict=True)
+        ]
 
 
 def decide(gram: Gram, functions: Functions, test: np.ndarray) -> np.ndarray:

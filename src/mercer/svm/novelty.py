@@ -94,6 +94,7 @@ class NoveltyDetector(OutlierMixin, SupportVectorMachine, ABC):
         self.slack_ = dense_row(index, np.maximum(0.0, -decision), len(weight))
         self.margin_errors_ = inner(weight, self.slack_ > self._resolution()) / float(weight.sum())
         self._keep_model(X, SparseRows(Segments.of_sizes([len(index)]), index, values), [intercept], [result])
+        self._warn_unless_solved()
         self.n_support_ = np.array([len(self.support_)])
 
     def _resolution(self) -> float:

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from copy import copy
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -26,8 +26,10 @@ class Probabilities(ABC):
     calibration_: Calibration
 
     @abstractmethod
-    def _fit(self, X: Any, y: Any, sample_weight: Any, split: Any = None, coupled: bool = True) -> Any:
-        """Fit; with `split`, the folds too, and give the decision values of what they held out."""
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, split: Any = None, coupled: bool = True, whole: bool = True
+    ) -> tuple[list[Self], list[HeldOut]]:
+        """Fit; with `split`, folds too. This machine, or those of the folds if not `whole`; what the folds held out."""
 
     @abstractmethod
     def _values(self, X: Any, *, pairs: bool = False) -> np.ndarray:
@@ -39,7 +41,7 @@ class Probabilities(ABC):
 
     def _fit_calibrated(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Fit, with folds, and learn a sigmoid from what they held out."""
-        held_out = self._fit_folds(X, y, sample_weight, fold_splitter(FOLDS, self.random_state))
+        _, held_out = self._fit_folds(X, y, sample_weight, fold_splitter(FOLDS, self.random_state))
         # A class that counts more does so in its probabilities too: else they would undo it in predictions.
         weight = held_out.weight * self._class_weights(held_out.codes, held_out.weight)
         n_classes = len(self.classes_)
@@ -52,12 +54,17 @@ class Probabilities(ABC):
         """Whether `_fit_folds` is there for a calibration from outside."""
         return not self.probability
 
-    def _fit_folds(self, X: Any, y: Any, sample_weight: Any, split: Any, coupled: bool = True) -> HeldOut:
+    def _fit_folds(
+        self, X: Any, y: Any, sample_weight: Any, split: Any, coupled: bool = True, whole: bool = True
+    ) -> tuple[list[Self], Any]:
         """Fit, and the decision values of samples held out: of pairs of classes if the machine has them and `coupled`.
 
-        `split` makes splits of samples, class numbers, weights and classes.
+        `split` makes splits of samples, class numbers, weights and classes. The machines are this one or, if not
+        `whole`, those of the folds, which number support vectors among all samples. No values, None, if nothing is
+        held out.
         """
-        return self._fit(X, y, sample_weight, split, coupled)
+        machines, parts = self._fit(X, y, sample_weight, split, coupled, whole)
+        return machines, HeldOut.joined(parts) if parts else None
 
     @property
     def _calibrated(self) -> bool:

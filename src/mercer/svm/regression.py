@@ -79,6 +79,7 @@ class SupportVectorRegressor(MultiOutputMixin, RegressorMixin, SupportVectorMach
         parts = Segments.of_sizes([len(index)] * len(coefficients))
         rows = SparseRows(parts, np.tile(index, len(coefficients)), np.concatenate(coefficients))
         self._keep_model(X, rows, offsets, results)
+        self._warn_unless_solved()
         self.n_support_ = np.array([len(self.support_)])
 
     def predict(self, X):

@@ -217,7 +217,7 @@ class Classifier(Engine):
         # scikit-learn 1.9 tells False from not given; before, there was only the parameter.
         if not getattr(self, "_effective_probability", self.probability):
             return super()._train(machine, X, y, weight, seed)
-        held_out = machine._fit_folds(X, y, weight, folds(seed))
+        _, held_out = machine._fit_folds(X, y, weight, folds(seed))
         A, B = fit_sigmoids(held_out, len(machine.classes_))
         self._probA, self._probB = self._of_all_pairs(machine, A, 0.0), self._of_all_pairs(machine, B, -SURE)
 

@@ -33,7 +33,7 @@ def to_table(coefficients: Any, pairs: np.ndarray, of_class: np.ndarray, n_class
         The class of each support vector.
     """
     entries = coo_array(coefficients)
-    pair, column = entries.coords
+    pair, column = entries.row, entries.col
     own = of_class[column]
     other = pairs[pair].sum(axis=1) - own
     table = np.zeros((n_classes - 1, coefficients.shape[1]))

@@ -64,16 +64,8 @@ class LinearMachine(Machine):
 
     def _solver(self) -> Solver:
         if isinstance(self.solver, str) and self.solver in SOLVERS:
-            return SOLVERS[self.solver](
-                tol=self.tol,
-                gap_tol=self.gap_tol,
-                max_iter=self.max_iter,
-                max_seconds=self.max_seconds,
-                n_threads=self.n_threads,
-            )
-        if isinstance(self.solver, Solver) and not isinstance(self.solver, type):
-            return self.solver
-        raise ValueError(f"solver must be {' or '.join(map(repr, SOLVERS))} or a solver, got {self.solver!r}.")
+            return SOLVERS[self.solver](**self._limits())
+        return self._given_solver(SOLVERS)
 
     @property
     def _free(self) -> bool:
@@ -102,13 +94,7 @@ class LinearMachine(Machine):
         return functions[len(problems) :]
 
     def _sparse_solver(self) -> SparseNewton:
-        return SparseNewton(
-            tol=self.tol,
-            gap_tol=self.gap_tol,
-            max_iter=self.max_iter,
-            max_seconds=self.max_seconds,
-            n_threads=self.n_threads,
-        )
+        return SparseNewton(**self._limits())
 
     def _check_penalty(self, squared: str) -> None:
         """The L1 penalty needs the squared loss and has a solver of its own."""

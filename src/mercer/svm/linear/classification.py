@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 
+from mercer.calibration.folds import HeldOut
 from mercer.data import RowBlocks
 from mercer.gram import LinearGram
 from mercer.multiclass import JointScheme, OwnMachines, Plan, Task
@@ -251,7 +252,7 @@ class LinearSVC(ClassifierMixin, JointlyLabelled, PricedMachine):
             return np.column_stack([gram.products(f.weights, test) + f.offset for f in functions])
 
         n = plan.n_machines
-        held_out = folds.held_out([learnt[k : k + n] for k in range(0, len(learnt), n)], decide)
+        held_out = HeldOut.joined(folds.held_out([learnt[k : k + n] for k in range(0, len(learnt), n)], decide))
         return plan.learn_maps(held_out, self._class_weights(held_out.codes, held_out.weight))
 
     def _problem(self, gram: LinearGram, task: Task, weight: np.ndarray) -> DualProblem:

@@ -1,0 +1,17 @@
+// The tests of every room, each in the file of its name.
+#pragma once
+
+namespace mercer::tests {
+
+void run_parallel_tests();
+void run_loops_tests();
+void run_algebra_tests();
+void run_kernels_tests();
+void run_rows_tests();
+void run_smo_tests();
+void run_active_set_tests();
+void run_machines_tests();
+void run_joint_tests();
+void run_linear_tests();
+
+}  // namespace mercer::tests
