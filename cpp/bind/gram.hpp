@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../mercer/rows.hpp"
+#include "../mercer/triangle.hpp"
 #include "arrays.hpp"
 
 namespace mercer::bind {
@@ -111,7 +112,7 @@ std::unique_ptr<Rows<T>> make_rows(const GramIn& gram, const std::vector<std::si
 
 // All kernel values of a small problem, taken from those of all samples where these are there.
 inline std::unique_ptr<Rows<double>> whole_matrix(const GramIn& gram, const std::vector<std::size_t>& points,
-                                                  const Level& level, const std::vector<double>& shared, Team& team) {
+                                                  const Level& level, const Triangle& shared, Team& team) {
   const std::size_t m = points.size();
   std::vector<double> matrix(m * m);
   std::size_t evaluations = 0;
@@ -120,10 +121,7 @@ inline std::unique_ptr<Rows<double>> whole_matrix(const GramIn& gram, const std:
     rows.square(all_positions(m).data(), m, matrix.data());
     evaluations = rows.evaluations();
   } else {
-    for (std::size_t i = 0; i < m; ++i) {
-      const double* row = shared.data() + points[i] * gram.n;
-      for (std::size_t j = 0; j < m; ++j) matrix[i * m + j] = row[points[j]];
-    }
+    shared.gather(points, matrix.data());
   }
   return std::make_unique<MatrixRows<double, double>>(level, std::move(matrix), m, evaluations, team);
 }

@@ -31,7 +31,7 @@ struct DualView {
 namespace smo {
 
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
-inline constexpr double smallest_curvature = 1e-12;
+inline constexpr double smallest_curvature = 1e-12, rounding_of_a_step = 1e-14;
 
 // At most one variable per point: `size` of them side by side, with gaps (variable -1, in neither `up` nor
 // `low`).
@@ -84,10 +84,13 @@ struct Layer {
   // How far s a may move up (or down).
   double room(std::size_t i, bool upwards) const { return (sign[i] > 0) == upwards ? upper[i] - a[i] : a[i]; }
 
-  // s a += step; a step as long as the room ends exactly on the bound.
+  // s a += step; a step as long as the room, up to rounding, ends exactly on the bound: what is left of the room would
+  // make the variable a free one, with a say in the offset.
   void move(std::size_t i, double step, bool to_the_bound) {
+    if (step == 0.0) return;
     const bool grows = sign[i] * step > 0;
-    a[i] = to_the_bound ? (grows ? upper[i] : 0.0) : std::clamp(a[i] + sign[i] * step, 0.0, upper[i]);
+    to_the_bound = to_the_bound || std::abs(step) >= (1.0 - rounding_of_a_step) * room(i, step > 0.0);
+    a[i] = to_the_bound ? (grows ? upper[i] : 0.0) : a[i] + sign[i] * step;
     classify(i);
   }
 };

@@ -125,7 +125,7 @@ def test_callback(make):
 
     def stop(progress):
         told.append(progress)
-        return progress.n_iter >= 20
+        return progress.n_iter >= 5
 
     result = make().set_params(tol=1e-12).solve(problem, callback=stop)
     assert result.status == "stopped" and result.n_iter == told[-1].n_iter

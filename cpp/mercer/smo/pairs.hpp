@@ -42,10 +42,15 @@ class Pairs {
     const bool polishable = everything && sizeof(T) == sizeof(double) && n <= run_.options.polish;
     constexpr std::size_t polishing_steps = 50;                       // per point
     const bool recorded = everything && sizeof(S) == sizeof(double);  // float32 adds up too coarsely for the history
-    double polished = 1e-12;
-    for (const double f : block.start) polished = std::max(polished, 1e-14 * std::abs(f));
+    double largest_f = 0.0, largest_linear = 0.0;
+    for (const double f : block.start) largest_f = std::max(largest_f, std::abs(f));
+    for (const Layer& layer : block.layers) {
+      for (const double p : layer.linear) largest_linear = std::max(largest_linear, std::abs(p));
+    }
+    const double polished = std::max(1e-12 * std::min(1.0, std::max(largest_f, largest_linear)), 1e-14 * largest_f);
     const double goal = polishable ? std::min(polished, eps) : eps;
-    std::size_t settled = 0, last_newton = 0;
+    std::size_t settled = 0, last_newton = 0, leaps = 0;
+    double first_violation = 0.0;
     for (std::size_t iteration = 0;; ++iteration) {
       // f after the last step, and the extremes of every group.
       for (std::size_t g = 0; g < n_groups; ++g) {
@@ -73,6 +78,19 @@ class Pairs {
         if (settled == 0) settled = iteration + 1;
         if (violation <= goal || iteration > settled + polishing_steps * n) return Status::solved;
       }
+      // The last digits of a small problem come by Newton steps: early, where few of them may do, and at the latest
+      // when it has settled.
+      constexpr double nearly_settled = 0.05;  // of the first violation: most of the free variables have been found
+      first_violation = std::max(first_violation, violation);
+      const bool early = leaps == 0 && violation <= nearly_settled * first_violation;
+      const bool late = leaps < 2 && violation <= eps;
+      if (polishable && (early || late)) {
+        leaps = late ? 2 : 1;
+        newton(block, goal, late ? 10 * n : 4);
+        for (std::size_t c = 0; c < n; ++c) block.merge(c);
+        step = 0.0;
+        continue;
+      }
       const bool due = recorded && run_.wants_record();
       if (iteration % 1024 == 1023 || run_.n_iter >= run_.options.max_iter || due) {
         if (due) {
@@ -84,7 +102,7 @@ class Pairs {
         const Status limit = run_.check_limits(state_, violation, drift);
         if (limit != Status::solved) return violation <= eps ? Status::solved : limit;
         if (iteration >= 2 * last_newton + newton_pays(block)) {
-          newton(block, goal);
+          newton(block, goal, 10 * n);
           for (std::size_t c = 0; c < n; ++c) block.merge(c);
           last_newton = iteration;
           step = 0.0;
@@ -128,9 +146,10 @@ class Pairs {
     return 1024 + static_cast<std::size_t>(free * free * free / (24.0 * static_cast<double>(block.size())));
   }
 
-  // Newton steps on the free variables of the block, in double, until it is optimal or they lead nowhere.
+  // Newton steps on the free variables of the block, in double, until it is optimal or they lead nowhere, but no more
+  // than so many.
   template <class T, class S>
-  void newton(Block<T, S>& block, double eps) {
+  void newton(Block<T, S>& block, double eps, std::size_t most_steps) {
     const std::size_t n = block.size();
     std::vector<double> matrix(n * n);
     full_.square(block.ids.data(), n, matrix.data());
@@ -138,7 +157,7 @@ class Pairs {
     for (std::size_t c = 0; c < n; ++c) f[c] = block.exact_f(c);
     ActiveSet set(state_.level, matrix.data(), n, block.layers, f, block.group_of,
                   state_.problem.equality == Equality::none ? 0 : state_.n_groups());
-    const std::size_t most = run_.n_iter + 10 * n;
+    const std::size_t most = run_.n_iter + most_steps;
     while (run_.n_iter < most && run_.n_iter < run_.options.max_iter && !run_.watch.out_of_time()) {
       run_.watch.poll();
       ++run_.n_iter;

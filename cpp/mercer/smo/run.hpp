@@ -18,7 +18,7 @@ struct Run {
   std::vector<Record> history;
 
   Run(const SmoOptions& chosen, const Watch& limits, std::size_t n_points)
-      : options(chosen), watch(limits), stride_(std::max<std::size_t>(1, n_points / 16)) {}
+      : options(chosen), watch(limits), stride_(std::max<std::size_t>(8, n_points / 16)) {}
 
   bool wants_record() const { return n_iter >= next_record_; }
 

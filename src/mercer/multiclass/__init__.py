@@ -1,6 +1,6 @@
 """Several classes: from machines for two, by schemes that any binary machine can use, or from one objective for all."""
 
-from mercer.multiclass.base import JointScheme, Model, OwnMachines, Plan, Scheme, Task, as_scheme
+from mercer.multiclass.base import JointScheme, Model, OwnMachines, Plan, Scheme, Task, Tasks, as_scheme
 from mercer.multiclass.codes import ErrorCorrectingCode
 from mercer.multiclass.joint import CrammerSinger, LeeLinWahba, WestonWatkins
 from mercer.multiclass.one_class import OneClassPerClass
@@ -21,6 +21,7 @@ __all__ = [
     "Plan",
     "Scheme",
     "Task",
+    "Tasks",
     "WestonWatkins",
     "as_scheme",
 ]

@@ -1,6 +1,7 @@
 """What a scheme is: class numbers in, tasks for machines out; decision values in, one score per class out."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
@@ -15,9 +16,10 @@ from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.parameters import check_parameters
 from mercer.problems import DualProblem, JointProblem
+from mercer.segments import Segments
 from mercer.solvers import SolverResult
 
-__all__ = ["JointScheme", "Model", "OwnMachines", "Plan", "Scheme", "Task", "as_scheme"]
+__all__ = ["JointScheme", "Model", "OwnMachines", "Plan", "Scheme", "Task", "Tasks", "as_scheme"]
 
 # The folds of calibrated schemes, and what shuffles them.
 FOLDS, SEED = 5, 0
@@ -35,6 +37,27 @@ class Task:
     """Factors of the price of their errors."""
     target: np.ndarray
     """The wanted values of sign * decision."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tasks(Sequence[Task]):
+    """The tasks of many machines in flat arrays, see `Task`; each is made when it is asked for."""
+
+    parts: Segments
+    """The samples of every task."""
+    samples: np.ndarray
+    sign: np.ndarray
+    cost: np.ndarray
+    target: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def __getitem__(self, k: Any) -> Any:
+        if isinstance(k, slice):
+            return [self[i] for i in range(*k.indices(len(self)))]
+        part = self.parts[range(len(self))[k]]
+        return Task(self.samples[part], self.sign[part], self.cost[part], self.target[part])
 
 
 class Model(NamedTuple):
@@ -95,12 +118,12 @@ class Scheme(BaseEstimator, ABC):
         """
         return None
 
-    def cost(self, sign: np.ndarray, weight: np.ndarray, plan: "Plan") -> np.ndarray:
-        """Factors of the price of errors in one task."""
+    def cost(self, sign: np.ndarray, weight: np.ndarray, tasks: Segments) -> np.ndarray:
+        """Factors of the price of errors, in tasks that lie side by side."""
         return np.ones(len(sign))
 
     def target(self, sign: np.ndarray, plan: "Plan") -> np.ndarray:
-        """Wanted values of sign * decision in one task."""
+        """Wanted values of sign * decision."""
         return np.ones(len(sign))
 
     def check(self) -> None:
@@ -187,7 +210,12 @@ class Plan:
         """The code with a row for every class, shape (n_classes, n_machines)."""
         return csr_array(self.code.T)
 
-    def tasks(self, codes: np.ndarray, weight: np.ndarray, machines: range | None = None) -> list[Task]:
+    def sizes(self, codes: np.ndarray) -> np.ndarray:
+        """How many samples each machine sees; class numbers as in `tasks`."""
+        members = np.bincount(codes[codes >= 0], minlength=self.n_classes)
+        return Segments(self.code.indptr).sum(members[self.code.indices])
+
+    def tasks(self, codes: np.ndarray, weight: np.ndarray, machines: range | None = None) -> Tasks:
         """The tasks of all machines, or of some.
 
         Parameters
@@ -196,26 +224,29 @@ class Plan:
             Class numbers of the samples; -1: takes no part.
         weight : array of shape (n,)
             Sample weights; those of classes are for the machine to multiply with.
-        machines : range, default=None
+        machines : range of step 1, default=None
 
         Returns
         -------
-        list of Task
+        Tasks
         """
         everyone = np.flatnonzero(codes >= 0)
         by_class = everyone[np.argsort(codes[everyone], kind="stable")]
-        members = np.split(by_class, np.searchsorted(codes[by_class], np.arange(1, self.n_classes)))
-        side, tasks = np.zeros(self.n_classes), []
-        for k in range(self.n_machines) if machines is None else machines:
-            seen = slice(self.code.indptr[k], self.code.indptr[k + 1])
-            classes = self.code.indices[seen]
-            side[classes] = self.code.data[seen]
-            all_seen = len(classes) == self.n_classes
-            index = everyone if all_seen else np.sort(np.concatenate([members[c] for c in classes]))
-            sign = side[codes[index]]
-            cost, target = self.scheme.cost(sign, weight[index], self), self.scheme.target(sign, self)
-            tasks.append(Task(index, sign, cost, target))
-        return tasks
+        members = Segments.of_sizes(np.bincount(codes[everyone], minlength=self.n_classes))
+        machines = range(self.n_machines) if machines is None else machines
+        # The classes that the machines see, and of these the samples.
+        rows = self.code.indptr[machines.start : machines.stop + 1]
+        seen = slice(rows[0], rows[-1])
+        classes, of_machine = self.code.indices[seen], Segments(rows - rows[0])
+        groups = Segments.of_sizes(members.sizes[classes])
+        place = np.arange(groups.starts[-1]) + groups.repeat(members.starts[classes] - groups.starts[:-1])
+        parts = Segments(groups.starts[of_machine.starts])
+        # In ascending order within a machine: machine, sample and side make one number.
+        machine, positive = parts.repeat(np.arange(len(parts))), groups.repeat(self.code.data[seen] > 0)
+        key = np.sort(2 * (machine * len(codes) + by_class[place]) + positive)
+        samples, sign = (key >> 1) - machine * len(codes), np.where(key & 1, 1.0, -1.0)
+        cost, target = self.scheme.cost(sign, weight[samples], parts), self.scheme.target(sign, self)
+        return Tasks(parts, samples, sign, cost, target)
 
     def splits(self, codes: np.ndarray, weight: np.ndarray, classes: np.ndarray) -> Splits:
         """The folds that a calibrated scheme learns from; none for the others, nor for two classes.

@@ -77,11 +77,13 @@ class OneVersusRest(Scheme):
     def sides(self, n_classes):
         return 2.0 * np.eye(n_classes) - 1.0
 
-    def cost(self, sign, weight, plan):
+    def cost(self, sign, weight, tasks):
         if not self.balanced:
-            return super().cost(sign, weight, plan)
-        positive, total = float(weight[sign > 0].sum()), float(weight.sum())
-        return np.where(sign > 0, total / (2.0 * positive), total / (2.0 * (total - positive)))
+            return super().cost(sign, weight, tasks)
+        total, positive = tasks.sum(weight), tasks.sum(np.where(sign > 0, weight, 0.0))
+        return np.where(
+            sign > 0, tasks.repeat(total / (2.0 * positive)), tasks.repeat(total / (2.0 * (total - positive)))
+        )
 
     def target(self, sign, plan: Plan):
         if self.unit_targets:

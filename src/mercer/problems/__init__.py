@@ -1,5 +1,6 @@
 """The mathematics of the learning machines, as data: pure functions from labels and parameters to problems."""
 
+from mercer.problems.batch import DualProblems
 from mercer.problems.classification import hull_distance, nu_margin, soft_margin
 from mercer.problems.dual import DualProblem, Offsets
 from mercer.problems.joint import JointProblem, crammer_singer, lee_lin_wahba, weston_watkins
@@ -10,6 +11,7 @@ from mercer.problems.simplex import BlockSimplexProblem
 __all__ = [
     "BlockSimplexProblem",
     "DualProblem",
+    "DualProblems",
     "JointProblem",
     "Offsets",
     "crammer_singer",

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -111,6 +111,13 @@ class DualProblem:
             raise ValueError("linear must be finite.")
         if not (self.upper > 0).all() or not (self.ridge >= 0).all() or np.isinf(self.ridge).any():
             raise ValueError("upper must be > 0 and ridge >= 0, and ridge finite.")
+
+    @classmethod
+    def of_checked(cls, **fields: Any) -> "DualProblem":
+        """A problem of arrays that have been checked before, as those of `DualProblems` are."""
+        problem = object.__new__(cls)
+        problem.__dict__.update(fields)
+        return problem
 
     @property
     def equality(self) -> str:

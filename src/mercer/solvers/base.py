@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer import _native
 from mercer.problems import DualProblem, Offsets
+from mercer.segments import Segments
 from mercer.threads import effective_n_threads
 
 __all__ = [
@@ -23,7 +24,9 @@ __all__ = [
     "Progress",
     "Solver",
     "SolverResult",
+    "SolverResults",
     "certify",
+    "column",
     "combine",
     "solve_side_by_side",
     "summary",
@@ -150,7 +153,7 @@ class SolverResult(Certificate):
     """Offsets of the decision function."""
     margin: float | None = None
     """The smallest y f(x) over the training samples of a classifier."""
-    parts: tuple["SolverResult", ...] = field(default=(), repr=False)
+    parts: Sequence["SolverResult"] = field(default=(), repr=False)
     """Results of the problems that this one sums up."""
 
     def __str__(self) -> str:
@@ -160,6 +163,114 @@ class SolverResult(Certificate):
         if self.parts:
             lines.insert(0, f"problems           {len(self.parts)}")
         return "\n".join(lines)
+
+
+@dataclass(frozen=True, eq=False)
+class SolverResults(Sequence[SolverResult]):
+    """The results of many problems in flat arrays; each is made when it is asked for.
+
+    The fields are those of `SolverResult`, with an entry for every problem, or for every variable.
+    """
+
+    variables: Segments
+    """The variables of every problem."""
+    a: np.ndarray
+    gradient: np.ndarray
+    objective: np.ndarray
+    gap: np.ndarray
+    violation: np.ndarray
+    imbalance: np.ndarray
+    offsets: np.ndarray
+    """Shape (n_problems, 2): those of sign + and of sign -."""
+    seconds: np.ndarray
+    n_iter: np.ndarray
+    kernel_evaluations: np.ndarray
+    status: np.ndarray
+    precision: np.ndarray
+    records: np.ndarray
+    """The samples of all runs, with the columns (iteration, objective, gap, violation) of `History`."""
+    runs: Segments
+    """The samples of every run."""
+    margin: np.ndarray
+    """NaN where it is not known."""
+
+    @classmethod
+    def of(cls, results: Sequence[SolverResult]) -> "SolverResults":
+        """Results that are there."""
+        if isinstance(results, SolverResults):
+            return results
+
+        def column(name: str, dtype: Any = np.float64) -> np.ndarray:
+            return np.array([getattr(result, name) for result in results], dtype=dtype)
+
+        histories = [result.history for result in results]
+        records = [np.column_stack([h.iteration, h.objective, h.gap, h.violation]) for h in histories]
+        return cls(
+            variables=Segments.of_sizes([len(result.a) for result in results]),
+            a=np.concatenate([result.a for result in results]),
+            gradient=np.concatenate([result.gradient for result in results]),
+            objective=column("objective"),
+            gap=column("gap"),
+            violation=column("violation"),
+            imbalance=column("imbalance"),
+            offsets=column("offsets"),
+            seconds=column("seconds"),
+            n_iter=column("n_iter", np.int64),
+            kernel_evaluations=column("kernel_evaluations", np.int64),
+            status=column("status", object),
+            precision=column("precision", object),
+            records=np.concatenate(records),
+            runs=Segments.of_sizes([len(history) for history in histories]),
+            margin=np.array([np.nan if result.margin is None else result.margin for result in results]),
+        )
+
+    @property
+    def bound(self) -> np.ndarray:
+        """objective - gap."""
+        return self.objective - self.gap
+
+    def __len__(self) -> int:
+        return len(self.variables)
+
+    def __getitem__(self, k: Any) -> Any:
+        if isinstance(k, slice):
+            return self._stretch(range(len(self))[k])
+        k = range(len(self))[k]
+        objective, gap, margin = float(self.objective[k]), float(self.gap[k]), float(self.margin[k])
+        iteration, *samples = self.records[self.runs[k]].T.copy()
+        return SolverResult(
+            objective=objective,
+            bound=objective - gap,
+            gap=gap,
+            violation=float(self.violation[k]),
+            n_iter=int(self.n_iter[k]),
+            status=self.status[k],
+            seconds=float(self.seconds[k]),
+            precision=self.precision[k],
+            kernel_evaluations=int(self.kernel_evaluations[k]),
+            imbalance=float(self.imbalance[k]),
+            history=History(iteration.astype(np.int64), *samples),
+            a=self.a[self.variables[k]],
+            gradient=self.gradient[self.variables[k]],
+            offsets=Offsets(*self.offsets[k].tolist()),
+            margin=None if np.isnan(margin) else margin,
+        )
+
+    def _stretch(self, problems: range) -> "SolverResults":
+        """The results of neighbouring problems, as views."""
+        if len(problems) == len(self):
+            return self
+        variables, of_variables = self.variables.stretch(problems)
+        runs, of_runs = self.runs.stretch(problems)
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        entries = {"a": of_variables, "gradient": of_variables, "records": of_runs}
+        of_problems = slice(problems.start, problems.stop)
+        parts = {
+            name: entry[entries.get(name, of_problems)]
+            for name, entry in values.items()
+            if name not in ("variables", "runs")
+        }
+        return SolverResults(variables=variables, runs=runs, **parts)
 
 
 Callback = Callable[[Progress], object]
@@ -182,7 +293,7 @@ class Solver(Protocol):
         problems: Sequence[DualProblem],
         starts: Sequence[np.ndarray | None] | None = None,
         callback: Callback | None = None,
-    ) -> list[SolverResult]:
+    ) -> Sequence[SolverResult]:
         """The solutions of problems over one Gram matrix."""
 
 
@@ -227,20 +338,26 @@ def certify(
     )
 
 
+def column(results: Sequence[Certificate], name: str) -> Any:
+    """One field of all results, without making those that are not there."""
+    return getattr(results, name) if isinstance(results, SolverResults) else [getattr(r, name) for r in results]
+
+
 def summary(results: Sequence[Certificate]) -> Certificate:
     """One certificate for several independent problems: sums of objectives, the worst of the rest."""
+    bounds, n_iter = column(results, "bound"), column(results, "n_iter")
     return Certificate(
-        objective=math.fsum(r.objective for r in results),
-        bound=math.fsum(r.bound for r in results) if all(np.isfinite(r.bound) for r in results) else -np.inf,
-        gap=sum(r.gap for r in results),
-        violation=max(r.violation for r in results),
-        n_iter=sum(r.n_iter for r in results),
-        status=max((r.status for r in results), key=STATUSES.index),
-        seconds=sum(r.seconds for r in results),
-        precision=min(r.precision for r in results),
-        kernel_evaluations=sum(r.kernel_evaluations for r in results),
-        imbalance=max(r.imbalance for r in results),
-        history=max(results, key=lambda r: r.n_iter).history,
+        objective=math.fsum(column(results, "objective")),
+        bound=math.fsum(bounds) if np.isfinite(bounds).all() else -np.inf,
+        gap=math.fsum(column(results, "gap")),
+        violation=float(np.max(column(results, "violation"))),
+        n_iter=int(np.sum(n_iter)),
+        status=max(set(column(results, "status")), key=STATUSES.index),
+        seconds=math.fsum(column(results, "seconds")),
+        precision=min(set(column(results, "precision"))),
+        kernel_evaluations=int(np.sum(column(results, "kernel_evaluations"))),
+        imbalance=float(np.max(column(results, "imbalance"))),
+        history=results[int(np.argmax(n_iter))].history,
     )
 
 
@@ -248,14 +365,14 @@ def combine(results: Sequence[SolverResult]) -> SolverResult:
     """One result for several independent problems, with their `summary`."""
     if len(results) == 1:
         return results[0]
-    margins = [r.margin for r in results if r.margin is not None]
+    together = SolverResults.of(results)
     return SolverResult(
-        **vars(summary(results)),
-        a=np.concatenate([r.a for r in results]),
-        gradient=np.concatenate([r.gradient for r in results]),
-        offsets=max(results, key=lambda r: r.n_iter).offsets,
-        margin=min(margins) if margins else None,
-        parts=tuple(results),
+        **vars(summary(together)),
+        a=together.a,
+        gradient=together.gradient,
+        offsets=together[int(np.argmax(together.n_iter))].offsets,
+        margin=None if np.isnan(together.margin).all() else float(np.nanmin(together.margin)),
+        parts=results if isinstance(results, SolverResults) else tuple(results),
     )
 
 

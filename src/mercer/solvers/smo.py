@@ -11,8 +11,9 @@ from mercer import _native
 from mercer.errors import NotSeparableError
 from mercer.gram.memory import check_memory, memory_budget
 from mercer.parameters import Choice, Number, check_parameters
-from mercer.problems import DualProblem, hull_distance
-from mercer.solvers.base import Callback, History, Progress, SolverResult, certify
+from mercer.problems import DualProblem, DualProblems, hull_distance
+from mercer.segments import Segments
+from mercer.solvers.base import Callback, History, Progress, SolverResult, SolverResults
 from mercer.threads import effective_n_threads
 
 __all__ = ["SMO"]
@@ -34,6 +35,8 @@ NOT_SEPARABLE = (
 STEPS, STEPS_PER_VARIABLE = 10_000_000, 100
 # How often a smaller violation may be asked for, each time by this factor, until gap and violation are as wanted.
 TIGHTENINGS, TIGHTER = 12, 0.2
+# By their numbers in native code.
+STATUS_NAMES = np.array(_native.status_names(), dtype=object)
 
 
 class SMO(BaseEstimator):
@@ -167,42 +170,54 @@ class SMO(BaseEstimator):
         problems: Sequence[DualProblem],
         starts: Sequence[np.ndarray | None] | None = None,
         callback: Callback | None = None,
-    ) -> list[SolverResult]:
+    ) -> Sequence[SolverResult]:
         """Solve problems over one Gram matrix in one native call, threads across problems.
 
-        With a callback, or a kernel in Python, they are solved one after the other. Parameters as in `solve`.
+        With a callback, or a kernel in Python, they are solved one after the other. Parameters as in `solve`;
+        `DualProblems` are solved without Python for each of them, and their results made when somebody looks at one.
         """
-        if not problems:
+        if not len(problems):
             return []
         self.check(problems[0])
-        for problem in problems:
-            if problem.gram is not problems[0].gram:
-                raise ValueError("solve_many needs problems over one and the same Gram matrix.")
-        starts = [None] * len(problems) if starts is None else starts
-        points = [problem.feasible(start) for problem, start in zip(problems, starts, strict=True)]
-        outcomes = self._run(problems, points, callback)
-        return [self._settle(problem, outcome, callback) for problem, outcome in zip(problems, outcomes, strict=True)]
+        batch = DualProblems.of(problems)
+        if starts is not None and len(starts) != len(batch):
+            raise ValueError(
+                f"solve_many needs a start, or None, for each of {len(batch)} problems, got {len(starts)}."
+            )
+        results = self._run(batch, batch.feasible(starts), callback)
+        settled = self._settled(batch, results)
+        if isinstance(problems, DualProblems) and settled.all():
+            return results
+        return [r if settled[k] else self._settle(problems[k], r, callback) for k, r in enumerate(results)]
 
     def _run(
         self,
-        problems: Sequence[DualProblem],
-        points: Sequence[np.ndarray],
+        problems: DualProblems,
+        points: np.ndarray,
         callback: Callback | None,
         *,
         unbounded_ratio: float = SUSPECT_MARGIN,
-    ) -> list[tuple]:
-        """The native call; per problem the tuple that `mercer._native.solve_many` describes."""
-        most = max(map(self._most_steps, problems))
+    ) -> SolverResults:
+        """The native call."""
+        largest = int(problems.parts.sizes.max())
         report = None if callback is None else (lambda *told: callback(Progress(*told)))
-        return _native.solve_many(
-            problems[0].gram.native(),
-            [
-                (p.index, p.sign, p.linear, p.upper, p.ridge, point, p.equality, p.scaled)
-                for p, point in zip(problems, points, strict=True)
-            ],
+        a, gradient, numbers, counts, records, starts = _native.solve_many(
+            problems.gram.native(),
+            (
+                problems.parts.starts,
+                problems.samples,
+                problems.sign,
+                problems.linear,
+                problems.upper,
+                problems.ridge,
+                problems.equality,
+                problems.totals,
+                problems.scaled,
+            ),
+            points,
             self.tol,
             self.pair_rule,
-            most,
+            self._most_steps(largest),
             np.inf if self.max_seconds is None else float(self.max_seconds),
             bool(self.shrinking),
             self.precision == "float64",
@@ -212,13 +227,48 @@ class SMO(BaseEstimator):
             "",
             report,
         )
+        objective, gap, violation, imbalance, plus, minus, seconds = numbers.T
+        n_iter, evaluations, status, full = counts.T
+        status = STATUS_NAMES[status]
+        if problems.gram.definite:
+            unproved = status == "indefinite"
+        else:  # nothing is bounded
+            unproved, status = np.ones(len(status), dtype=bool), np.where(status == "solved", "indefinite", status)
+        records[:, 1] *= -1.0
+        records[starts[1:][unproved] - 1, 2] = np.inf
+        return SolverResults(
+            variables=problems.parts,
+            a=a,
+            gradient=gradient,
+            objective=objective.copy(),
+            gap=np.where(unproved, np.inf, gap),
+            violation=violation.copy(),
+            imbalance=imbalance.copy(),
+            offsets=np.column_stack([plus, minus]),
+            seconds=seconds.copy(),
+            n_iter=n_iter.copy(),
+            kernel_evaluations=evaluations.copy(),
+            status=status,
+            precision=np.where(full, "float64", "float32").astype(object),
+            records=records,
+            runs=Segments(starts),
+            margin=np.full(len(problems), np.nan),
+        )
 
-    def _most_steps(self, problem: DualProblem) -> int:
-        return max(STEPS, STEPS_PER_VARIABLE * len(problem.index)) if self.max_iter is None else int(self.max_iter)
+    def _settled(self, problems: DualProblems, results: SolverResults) -> np.ndarray:
+        """Which problems need no second look, by their certificates alone: see `_settle`, which would find the same."""
+        # Their unit is 1, and they have a linear term.
+        plain = (problems.wanted >= 1.0) & ~problems.scaled
+        good = (results.status == "solved") & (results.violation <= self.tol)
+        if self.gap_tol is not None:
+            good &= results.gap <= self.gap_tol * np.abs(results.objective)
+        return plain & good
 
-    def _settle(self, problem: DualProblem, outcome: tuple, callback: Callback | None) -> SolverResult:
+    def _most_steps(self, n_variables: int) -> int:
+        return max(STEPS, STEPS_PER_VARIABLE * n_variables) if self.max_iter is None else int(self.max_iter)
+
+    def _settle(self, problem: DualProblem, result: SolverResult, callback: Callback | None) -> SolverResult:
         """The result, after the second looks that some problems need."""
-        result = _result(problem, outcome)
         if result.status == "unbounded":
             result = self._separate(problem, result, callback)
         tol, enough = self.tol, result.n_iter + EXTRA_STEPS + STEPS_PER_VARIABLE * len(problem.index)
@@ -260,11 +310,11 @@ class SMO(BaseEstimator):
     ) -> SolverResult:
         """Another run, with what is left of the steps and the time; the result covers both runs."""
         solver = clone(self).set_params(**parameters)
-        solver.set_params(max_iter=max(1, solver._most_steps(problem) - before.n_iter))
+        solver.set_params(max_iter=max(1, solver._most_steps(len(problem.index)) - before.n_iter))
         if self.max_seconds is not None:
             solver.set_params(max_seconds=max(1e-9, self.max_seconds - before.seconds))
-        (outcome,) = solver._run([problem], [start], callback, unbounded_ratio=unbounded_ratio)
-        return _result(problem, outcome, before)
+        (result,) = solver._run(DualProblems.of([problem]), start, callback, unbounded_ratio=unbounded_ratio)
+        return _after(before, result)
 
     def _separate(self, problem: DualProblem, before: SolverResult, callback: Callback | None) -> SolverResult:
         """A hard margin whose multipliers run away: is there one at all?
@@ -314,28 +364,18 @@ def is_flat(problem: DualProblem, result: SolverResult) -> bool:
     return problem.squared_norm(result.a, result.gradient) <= (FLAT * mass) ** 2 * squared_size
 
 
-def _result(problem: DualProblem, outcome: tuple, before: SolverResult | None = None) -> SolverResult:
-    """The certificate for what the native solver returned, after what was done before."""
-    a, gradient, _, _, n_iter, evaluations, status, full, seconds, samples = outcome
-    iteration, objective, gap, violation = samples.T.copy()
-    history = History(iteration.astype(np.int64), -objective, gap, violation)
-    if before is not None:
-        n_iter, evaluations = n_iter + before.n_iter, evaluations + before.kernel_evaluations
-        seconds += before.seconds
-        history = History(
-            np.concatenate([before.history.iteration, history.iteration + before.n_iter]),
-            np.concatenate([before.history.objective, history.objective]),
-            np.concatenate([before.history.gap, history.gap]),
-            np.concatenate([before.history.violation, history.violation]),
-        )
-    return certify(
-        problem,
-        a,
-        gradient,
-        status=status,
-        n_iter=n_iter,
-        seconds=seconds,
-        kernel_evaluations=evaluations,
-        history=history,
-        precision="float64" if full else "float32",
+def _after(before: SolverResult, result: SolverResult) -> SolverResult:
+    """The result of a run, together with what was done before it."""
+    earlier, later = before.history, result.history
+    return replace(
+        result,
+        n_iter=before.n_iter + result.n_iter,
+        kernel_evaluations=before.kernel_evaluations + result.kernel_evaluations,
+        seconds=before.seconds + result.seconds,
+        history=History(
+            np.concatenate([earlier.iteration, later.iteration + before.n_iter]),
+            np.concatenate([earlier.objective, later.objective]),
+            np.concatenate([earlier.gap, later.gap]),
+            np.concatenate([earlier.violation, later.violation]),
+        ),
     )

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -16,7 +16,8 @@ from mercer.kernels import Linear, as_kernel
 from mercer.kernels.samples import n_samples, take
 from mercer.kernels.vectors.base import VectorKernel
 from mercer.parameters import Choice, Number, check_parameters
-from mercer.problems import DualProblem
+from mercer.problems import DualProblem, DualProblems
+from mercer.segments import Segments
 from mercer.solvers import SMO, SimpleSMO, Solver, SolverResult, combine, warn_unless_solved
 from mercer.threads import effective_n_threads, limit_threads
 
@@ -120,24 +121,29 @@ class Machine(BaseEstimator, ABC):
         return weight
 
     def _fit_problems(
-        self, problems: Sequence[DualProblem], first: int = 0, further: Sequence[DualProblem] = ()
-    ) -> list[SolverResult]:
+        self, problems: Sequence[DualProblem], first: int = 0, n_further: int = 0
+    ) -> Sequence[SolverResult]:
         """Solve, from the last solutions if the machine is warm; these are the problems from the `first` on.
 
-        What is `further` to be solved over the same Gram matrix, such as folds, always starts afresh.
+        The last `n_further` of them, such as folds, always start afresh.
         """
-        solver, every = self._solver(), [*problems, *further]
-        for problem in every:
+        solver = self._solver()
+        if isinstance(problems, DualProblems):
+            sizes, some = problems.parts.sizes.tolist(), problems[:1]  # they are of one kind
+        else:
+            sizes, some = [len(problem.index) for problem in problems], problems
+        for problem in some:
             solver.check(problem)
-        return solver.solve_many(every, [*self._starts(problems, first), *([None] * len(further))], self.callback)
+        before = self._solutions(sizes[: len(sizes) - n_further], first)
+        starts = None if before is None else [*before, *([None] * n_further)]
+        return solver.solve_many(problems, starts, self.callback)
 
-    def _starts(self, problems: Sequence[DualProblem], first: int) -> Sequence[np.ndarray | None]:
+    def _solutions(self, sizes: list[int], first: int) -> list[np.ndarray] | None:
         """Points to start from: the last solutions, if the machine is warm and the problems are of the same size."""
-        if self.warm_start and isinstance(getattr(self, "result_", None), SolverResult):
-            before = (self.result_.parts or (self.result_,))[first : first + len(problems)]
-            if [len(r.a) for r in before] == [len(p.index) for p in problems]:
-                return [r.a for r in before]
-        return [None] * len(problems)
+        if not self.warm_start or not isinstance(getattr(self, "result_", None), SolverResult):
+            return None
+        before = (self.result_.parts or (self.result_,))[first : first + len(sizes)]
+        return [r.a for r in before] if [len(r.a) for r in before] == sizes else None
 
 
 class SupportVectorMachine(Machine):
@@ -209,22 +215,21 @@ class SupportVectorMachine(Machine):
     def _keep_model(
         self,
         X: Any,
-        coefficients: Sequence[tuple[np.ndarray, np.ndarray]],
-        intercepts: Sequence[float],
+        coefficients: "SparseRows",
+        intercepts: Sequence[float] | np.ndarray,
         results: Sequence[SolverResult],
     ) -> None:
-        """Support vectors, coefficients (per problem its samples and their values) and the certificate."""
-        if len(coefficients) == 1:
-            row = dense_row(*coefficients[0], n_samples(X))
-            self.support_ = np.flatnonzero(row)
-            self.dual_coef_ = row[np.newaxis, self.support_]
-        else:
-            table = sparse_rows(coefficients, n_samples(X))
+        """Support vectors, coefficients of every problem and the certificate."""
+        table: Any = coefficients.one_or_all(n_samples(X))
+        if issparse(table):
             moved = np.bincount(table.indices, minlength=n_samples(X)) > 0
             self.support_ = np.flatnonzero(moved)
-            columns, shape = (np.cumsum(moved) - 1)[table.indices], (len(coefficients), len(self.support_))
+            columns, shape = (np.cumsum(moved) - 1)[table.indices], (table.shape[0], len(self.support_))
             self.dual_coef_ = csr_array((table.data, columns, table.indptr), shape=shape)
-        self.intercept_ = np.asarray(intercepts, dtype=np.float64)
+        else:
+            self.support_ = np.flatnonzero(table)
+            self.dual_coef_ = table[np.newaxis, self.support_]
+        self.intercept_ = np.ascontiguousarray(intercepts, dtype=np.float64)
         self._n_train = n_samples(X)
         self.support_vectors_ = np.empty((0, 0)) if self._precomputed else take(X, self.support_)
         self.result_ = combine(results)
@@ -337,16 +342,26 @@ def dense_row(columns: np.ndarray, values: np.ndarray, n_columns: int) -> np.nda
     return row
 
 
-def sparse_rows(rows: Sequence[tuple[np.ndarray, np.ndarray]], n_columns: int) -> csr_array:
-    """A sparse matrix from the columns, ascending, and values of each of its rows; zeros are left out."""
-    columns = np.concatenate([index for index, _ in rows])
-    values = np.concatenate([values for _, values in rows])
-    kept = values != 0
-    before = np.concatenate([[0], np.cumsum(kept)])  # how many are kept before each entry
-    starts = before[np.cumsum([0] + [len(index) for index, _ in rows])]
-    return csr_array((values[kept], columns[kept], starts), shape=(len(rows), n_columns))
+class SparseRows(NamedTuple):
+    """Rows of a table, one per problem: in flat arrays their columns, ascending in each row, and values."""
+
+    parts: Segments
+    columns: np.ndarray
+    values: np.ndarray
+
+    def table(self, n_columns: int) -> csr_array:
+        """As a sparse matrix; zeros are left out."""
+        kept = self.values != 0
+        before = np.concatenate([[0], np.cumsum(kept)])  # how many are kept before each entry
+        shape = (len(self.parts), n_columns)
+        return csr_array((self.values[kept], self.columns[kept], before[self.parts.starts]), shape=shape)
+
+    def one_or_all(self, n_columns: int) -> csr_array | np.ndarray:
+        """The only row there is, dense, or a sparse matrix."""
+        one = len(self.parts) == 1
+        return dense_row(self.columns, self.values, n_columns) if one else self.table(n_columns)
 
 
-def one_or_all(values: Sequence[Any]) -> Any:
+def one_or_all(values: Sequence[Any] | np.ndarray) -> Any:
     """A number for one problem, an array for several."""
-    return values[0] if len(values) == 1 else np.asarray(values)
+    return float(values[0]) if len(values) == 1 else np.asarray(values)

@@ -1,11 +1,11 @@
 """Support vector classification."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -15,13 +15,13 @@ from mercer.calibration.calibration import pairs_of
 from mercer.calibration.folds import HeldOut
 from mercer.gram import Gram
 from mercer.kernels.samples import n_samples, row_blocks, take
-from mercer.multiclass import JointScheme, Model, OwnMachines, Plan, Task
+from mercer.multiclass import JointScheme, OwnMachines, Plan, Scheme, Tasks
 from mercer.parameters import Choice, Number
-from mercer.problems import DualProblem, nu_margin, soft_margin
-from mercer.solvers import SolverResult, warn_unless_solved
+from mercer.problems import DualProblems, nu_margin, soft_margin
+from mercer.segments import Segments, joined
+from mercer.solvers import SolverResults, warn_unless_solved
 from mercer.solvers.base import summary
-from mercer.sums import inner
-from mercer.svm.base import SupportVectorMachine, dense_row, one_or_all, sparse_rows
+from mercer.svm.base import SparseRows, SupportVectorMachine, one_or_all
 from mercer.svm.folds import Folds, decide, naming_the_fold
 from mercer.svm.joint import JointlyLabelled
 from mercer.svm.labels import ClassWeight
@@ -30,24 +30,40 @@ from mercer.threads import limit_threads
 
 __all__ = ["SVC", "NuSVC"]
 
-# Problems that are written down at once: a thousand classes have half a million of them.
-AT_ONCE = 10_000
+# Variables of problems that are written down at once: a thousand classes have half a million problems.
+AT_ONCE = 1_000_000
+
+
+class Models(NamedTuple):
+    """What machines make of the solutions a of their problems, see `mercer.multiclass.Model`; an entry per machine."""
+
+    scale: np.ndarray
+    offset: np.ndarray
+    edge: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
-class Function:
-    """A decision function, as it has been learnt from some of the samples."""
+class Functions:
+    """Decision functions, as they have been learnt from some of the samples each; flat arrays of all."""
 
-    index: np.ndarray
-    coefficients: np.ndarray
-    offset: float
-    norm: float
-    """|w| in feature space."""
-    margin: float
-    """The distance of the edge of the margin from the hyperplane."""
+    parts: Segments
+    """The samples of every function."""
+    samples: np.ndarray
+    values: np.ndarray
+    """The coefficients of the samples."""
     slack: np.ndarray
     errors: np.ndarray
     """Whether the slack of a sample is more than the tolerance."""
+    offset: np.ndarray
+    norm: np.ndarray
+    """|w| in feature space."""
+    margin: np.ndarray
+    """The distance of the edge of the margin from the hyperplane."""
+
+    @property
+    def coefficients(self) -> SparseRows:
+        """A row for every function."""
+        return SparseRows(self.parts, self.samples, self.values)
 
 
 class SupportVectorClassifier(ClassifierMixin, JointlyLabelled, Probabilities, SupportVectorMachine, ABC):
@@ -57,12 +73,12 @@ class SupportVectorClassifier(ClassifierMixin, JointlyLabelled, Probabilities, S
     _plan: Plan
 
     @abstractmethod
-    def _problem(self, gram: Gram, task: Task, weight: np.ndarray) -> DualProblem:
-        """The problem of one machine for two; weight is that of the samples of the task."""
+    def _problems(self, gram: Gram, tasks: Tasks, weight: np.ndarray) -> DualProblems:
+        """The problems of machines for two; weight is that of the samples of the tasks."""
 
     @abstractmethod
-    def _model(self, problem: DualProblem, result: SolverResult) -> Model:
-        """What one machine for two makes of the solution of its problem."""
+    def _models(self, results: SolverResults) -> Models:
+        """What machines for two make of the solutions of their problems."""
 
     def fit(self, X, y, sample_weight=None):
         """Learn from labelled samples.
@@ -118,7 +134,7 @@ class SupportVectorClassifier(ClassifierMixin, JointlyLabelled, Probabilities, S
             self._keep_functions(X, codes, weight, *learnt[0])
             self._warn_unless_solved()
         if of_folds and self._warns and (not whole or self.result_.status == "solved"):
-            all_folds = summary([result for _, results in of_folds for result in results])
+            all_folds = summary([summary(results) for _, results in of_folds])
             warn_unless_solved(all_folds, f"A fold of {type(self).__name__}")
         if whole:
             return [self], held_out
@@ -126,17 +142,14 @@ class SupportVectorClassifier(ClassifierMixin, JointlyLabelled, Probabilities, S
         return [copy(self)._keep_functions(X, codes, weight, *of_fold) for of_fold in own], held_out
 
     def _keep_functions(
-        self, X: Any, codes: np.ndarray, weight: np.ndarray, functions: Sequence[Function], results: Sequence[Any]
+        self, X: Any, codes: np.ndarray, weight: np.ndarray, functions: Functions, results: Sequence[Any]
     ) -> Self:
         """The model, from the functions that were learnt and their certificates."""
-        self.norm_ = one_or_all([f.norm for f in functions])
-        self.margin_ = one_or_all([f.margin for f in functions])
-        slacks = [(f.index, f.slack) for f in functions]
-        self.slack_ = dense_row(*slacks[0], len(codes)) if len(slacks) == 1 else sparse_rows(slacks, len(codes))
-        self.margin_errors_ = one_or_all(
-            [inner(weight[f.index], f.errors) / float(weight[f.index].sum()) for f in functions]
-        )
-        self._keep_model(X, [(f.index, f.coefficients) for f in functions], [f.offset for f in functions], results)
+        self.norm_, self.margin_ = one_or_all(functions.norm), one_or_all(functions.margin)
+        self.slack_ = SparseRows(functions.parts, functions.samples, functions.slack).one_or_all(len(codes))
+        seen = weight[functions.samples]
+        self.margin_errors_ = one_or_all(functions.parts.sum(seen * functions.errors) / functions.parts.sum(seen))
+        self._keep_model(X, functions.coefficients, functions.offset, results)
         self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_))
         return self
 
@@ -147,7 +160,7 @@ class SupportVectorClassifier(ClassifierMixin, JointlyLabelled, Probabilities, S
         sample_weight: np.ndarray,
         lessons: Sequence[tuple[np.ndarray, np.ndarray]],
         whole: bool,
-    ) -> list[tuple[list[Function], list[Any]]]:
+    ) -> list[tuple[Functions, Sequence[Any]]]:
         """The decision functions of a scheme, in the order of its code, and the certificates of what was solved.
 
         For every lesson, the class numbers and the weights of all samples. If the first has the `whole` of them, and is
@@ -155,71 +168,77 @@ class SupportVectorClassifier(ClassifierMixin, JointlyLabelled, Probabilities, S
         """
         if isinstance(plan.scheme, JointScheme):
             return self._learn_jointly(plan.scheme, gram, lessons)
-        own = plan.scheme if isinstance(plan.scheme, OwnMachines) else None
-        build, read = (own.problem, own.model) if own else (self._problem, self._model)
-        learnt: list[tuple[list[Function], list[Any]]] = [([], []) for _ in lessons]
-        step = max(1, AT_ONCE // len(lessons))
-        for first in range(0, plan.n_machines, step):
-            machines = range(first, min(first + step, plan.n_machines))
-            tasks: list[Task] = []
-            problems: list[DualProblem] = []
+        learnt: list[list[tuple[Functions, SolverResults]]] = [[] for _ in lessons]
+        for machines in stretches(np.sum([plan.sizes(codes) for codes, _ in lessons], axis=0)):
+            tasks, problems = [], []
             for k, (codes, weight) in enumerate(lessons):
                 with naming_the_fold(k >= whole):
-                    tasks += plan.tasks(codes, sample_weight, machines)
-                    problems += [build(gram, task, weight[task.index]) for task in tasks[len(problems) :]]
-            n = len(machines) if whole else 0
-            solved = self._fit_problems(problems[:n], first, problems[n:])
-            for k, (functions, results) in enumerate(learnt):
-                part = slice(k * len(machines), (k + 1) * len(machines))
-                for task, problem, result in zip(tasks[part], problems[part], solved[part], strict=True):
-                    model = read(problem, result)
-                    wanted = np.zeros(1) if own else model.edge * task.target
-                    function, decision = self._function(problem, result, model, wanted)
-                    functions.append(function)
-                    results.append(replace(result, margin=float(np.min(problem.sign * decision))))
-        return learnt
+                    tasks.append(plan.tasks(codes, sample_weight, machines))
+                    problems.append(self._problems_of(plan.scheme, gram, tasks[-1], weight[tasks[-1].samples]))
+            n = len(machines)
+            solved = self._fit_problems(joined(problems), machines.start, n * (len(lessons) - whole))
+            results = SolverResults.of(solved)
+            for k, of_lesson in enumerate(learnt):
+                of_lesson.append(self._functions(plan.scheme, tasks[k], problems[k], results[k * n : (k + 1) * n]))
+        return [tuple(map(joined, zip(*of_lesson, strict=True))) for of_lesson in learnt]
+
+    def _problems_of(self, scheme: Scheme, gram: Gram, tasks: Tasks, weight: np.ndarray) -> DualProblems:
+        """The problems of the machines of a scheme, be they its own or ours."""
+        if not isinstance(scheme, OwnMachines):
+            return self._problems(gram, tasks, weight)
+        return DualProblems.of(
+            [scheme.problem(gram, task, weight[part]) for task, part in zip(tasks, tasks.parts, strict=True)]
+        )
+
+    def _functions(
+        self, scheme: Scheme, tasks: Tasks, problems: DualProblems, results: SolverResults
+    ) -> tuple[Functions, SolverResults]:
+        """The decision functions, and the results with the margins."""
+        if isinstance(scheme, OwnMachines):
+            found = [scheme.model(problem, result) for problem, result in zip(problems, results, strict=True)]
+            models, wanted = Models(*map(np.array, zip(*found, strict=True))), np.zeros(len(tasks.sign))
+        else:
+            models = self._models(results)
+            wanted = tasks.parts.repeat(models.edge) * tasks.target
+        parts, sign, scale = problems.parts, problems.sign, problems.parts.repeat(models.scale)
+        # From the gradient: f = s (G - p - ridge a) + b, scaled; times the sign it is to be `wanted` at least.
+        own = results.gradient - problems.linear - problems.ridge * results.a
+        reached = own * scale + sign * parts.repeat(models.offset)
+        slack = np.maximum(0.0, wanted - reached)
+        norm = models.scale * np.sqrt(np.maximum(0.0, parts.sum(results.a * own)))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            margin = np.where(norm > 0, models.edge / norm, np.inf)
+        functions = Functions(
+            parts=parts,
+            samples=problems.samples,
+            values=sign * results.a * scale,
+            slack=slack,
+            errors=slack > self.tol * parts.repeat(np.maximum(models.edge, np.finfo(float).tiny)),
+            offset=models.offset,
+            norm=norm,
+            margin=margin,
+        )
+        return functions, replace(results, margin=parts.min(reached))
 
     def _learn_jointly(
         self, scheme: JointScheme, gram: Gram, lessons: Sequence[tuple[np.ndarray, np.ndarray]]
-    ) -> list[tuple[list[Function], list[Any]]]:
+    ) -> list[tuple[Functions, Sequence[Any]]]:
         """The function of every class, from one objective; for every lesson, with its certificate."""
-        learnt: list[tuple[list[Function], list[Any]]] = []
+        learnt: list[tuple[Functions, Sequence[Any]]] = []
         for problem, result in self._solve_jointly(scheme, gram, lessons, getattr(self, "fit_intercept", True)):
-            coefficients, errors = result.coefficients.toarray()[:, problem.index], result.errors.toarray().T
-            functions = [
-                Function(
-                    index=problem.index,
-                    coefficients=coefficients[k],
-                    offset=float(result.intercepts[k]),
-                    norm=float(result.norms[k]),
-                    margin=float(result.margins[k]),
-                    slack=errors[k],
-                    errors=errors[k] > self.tol,
-                )
-                for k in range(problem.n_classes)
-            ]
+            slack = result.errors.toarray().T.ravel()
+            functions = Functions(
+                parts=Segments.of_sizes([len(problem.index)] * problem.n_classes),
+                samples=np.tile(problem.index, problem.n_classes),
+                values=result.coefficients.toarray()[:, problem.index].ravel(),
+                slack=slack,
+                errors=slack > self.tol,
+                offset=result.intercepts,
+                norm=result.norms,
+                margin=result.margins,
+            )
             learnt.append((functions, [result]))
         return learnt
-
-    def _function(
-        self, problem: DualProblem, result: SolverResult, model: Model, wanted: np.ndarray
-    ) -> tuple[Function, np.ndarray]:
-        """The decision function and its values on its samples; times their sign they are to be `wanted` at least."""
-        # From the gradient: f = s (G - p - ridge a) + b, scaled.
-        f = problem.sign * (result.gradient - problem.linear - problem.ridge * result.a)
-        decision = f * model.scale + model.offset
-        slack = np.maximum(0.0, wanted - problem.sign * decision)
-        norm = model.scale * float(np.sqrt(problem.squared_norm(result.a, result.gradient)))
-        function = Function(
-            index=problem.index,
-            coefficients=problem.sign * result.a * model.scale,
-            offset=model.offset,
-            norm=norm,
-            margin=model.edge / norm if norm > 0 else np.inf,
-            slack=slack,
-            errors=slack > self.tol * max(model.edge, np.finfo(float).tiny),
-        )
-        return function, decision
 
     def decision_function(self, X):
         """Decision values.
@@ -464,14 +483,20 @@ class SVC(SupportVectorClassifier):
         self.random_state = random_state
         self.callback = callback
 
-    def _problem(self, gram, task, weight):
-        squared, cost = self.loss == "squared_hinge", self.C * task.cost * weight
-        return soft_margin(
-            gram, task.sign, cost, squared=squared, bias=self.fit_intercept, index=task.index, target=task.target
+    def _problems(self, gram, tasks, weight):
+        every = soft_margin(
+            gram,
+            tasks.sign,
+            self.C * tasks.cost * weight,
+            squared=self.loss == "squared_hinge",
+            bias=self.fit_intercept,
+            index=tasks.samples,
+            target=tasks.target,
         )
+        return DualProblems.split(every, tasks.parts)
 
-    def _model(self, problem, result):
-        return Model(scale=1.0, offset=result.offsets.plus, edge=1.0)
+    def _models(self, results):
+        return Models(scale=np.ones(len(results)), offset=results.offsets[:, 0], edge=np.ones(len(results)))
 
 
 class NuSVC(SupportVectorClassifier):
@@ -619,8 +644,11 @@ class NuSVC(SupportVectorClassifier):
         self.random_state = random_state
         self.callback = callback
 
-    def _problem(self, gram, task, weight):
-        return nu_margin(gram, task.sign, self.nu, task.cost * weight, index=task.index)
+    def _problems(self, gram, tasks, weight):
+        cost = tasks.cost * weight
+        return DualProblems.of(
+            [nu_margin(gram, tasks.sign[part], self.nu, cost[part], index=tasks.samples[part]) for part in tasks.parts]
+        )
 
     def _check_all(self):
         super()._check_all()
@@ -630,20 +658,32 @@ class NuSVC(SupportVectorClassifier):
                 f"got {self.multi_class!r}; use targets='signs', or SVC."
             )
 
-    def _rho(self, result: SolverResult) -> float:
-        """Free variables see b - rho on the positive side and b + rho on the negative one. [CY eq 1.50]"""
-        return 0.5 * (result.offsets.minus - result.offsets.plus)
-
-    def _model(self, problem, result):
-        rho = self._rho(result)
+    def _models(self, results):
+        plus, minus = results.offsets.T
+        rho = rho_of(results)
         # No rho, no band to scale: the classes lie on each other.
-        smallest = 1e-10 * (1.0 + abs(result.offsets.plus) + abs(result.offsets.minus))
-        scale = 1.0 / rho if rho > smallest else 1.0
-        b = 0.5 * (result.offsets.plus + result.offsets.minus)
-        return Model(scale, b * scale, rho * scale)
+        flat = rho <= 1e-10 * (1.0 + abs(plus) + abs(minus))
+        scale = 1.0 / np.where(flat, 1.0, rho)
+        return Models(scale, 0.5 * (plus + minus) * scale, rho * scale)
 
     @property
     def rho_(self):
         """The rho of the problem."""
         check_is_fitted(self)
-        return one_or_all([self._rho(result) for result in self.result_.parts or (self.result_,)])
+        return one_or_all(rho_of(SolverResults.of(self.result_.parts or (self.result_,))))
+
+
+def rho_of(results: SolverResults) -> np.ndarray:
+    """Free variables see b - rho on the positive side and b + rho on the negative one. [CY eq 1.50]"""
+    plus, minus = results.offsets.T
+    return 0.5 * (minus - plus)
+
+
+def stretches(sizes: np.ndarray) -> Iterator[range]:
+    """Neighbouring machines, as many at once as have `AT_ONCE` variables together, but one at least."""
+    ends, first = np.cumsum(sizes), 0
+    while first < len(sizes):
+        before = ends[first] - sizes[first]
+        last = max(first + 1, int(np.searchsorted(ends, before + AT_ONCE, side="right")))
+        yield range(first, last)
+        first = last

@@ -1,6 +1,6 @@
 """Cross-validation over one Gram matrix: who is taught in every fold, and decision values of what it holds out."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
@@ -9,22 +9,20 @@ import numpy as np
 from mercer.calibration.folds import HeldOut, Splits
 from mercer.errors import InfeasibleError
 from mercer.gram import Gram
-from mercer.svm.base import sparse_rows
+from mercer.svm.base import SparseRows
 
 __all__ = ["Folds", "decide", "naming_the_fold"]
 
 Learnt = TypeVar("Learnt")
 
 
-class Function(Protocol):
-    """A decision function: coefficients of some of the samples, and an offset."""
+class Functions(Protocol):
+    """Decision functions: coefficients of some of the samples, and offsets."""
 
     @property
-    def index(self) -> np.ndarray: ...
+    def coefficients(self) -> SparseRows: ...
     @property
-    def coefficients(self) -> np.ndarray: ...
-    @property
-    def offset(self) -> float: ...
+    def offset(self) -> np.ndarray: ...
 
 
 class Folds:
@@ -59,15 +57,15 @@ class Folds:
         ]
 
 
-def decide(gram: Gram, functions: Sequence[Function], test: np.ndarray) -> np.ndarray:
+def decide(gram: Gram, functions: Functions, test: np.ndarray) -> np.ndarray:
     """Values of all functions for some samples, over kernel values computed once.
 
     All folds of a set of them together see K at most once.
     """
-    rows = sparse_rows([(function.index, function.coefficients) for function in functions], gram.n)
+    rows = functions.coefficients.table(gram.n)
     support = np.unique(rows.indices)
-    coefficients = rows[:, support].T if len(functions) > 1 else rows[:, support].toarray().T
-    values = np.tile([function.offset for function in functions], (len(test), 1))
+    coefficients = rows[:, support].T if rows.shape[0] > 1 else rows[:, support].toarray().T
+    values = np.tile(functions.offset, (len(test), 1))
     if len(support):  # a fold that was stopped at once has none
         values += gram.dot_part(test, support, coefficients)
     return values

@@ -11,9 +11,10 @@ from mercer.gram import Gram
 from mercer.kernels.samples import in_full
 from mercer.parameters import Number
 from mercer.problems import DualProblem, enclosing_ball, one_class
+from mercer.segments import Segments
 from mercer.solvers import SolverResult
 from mercer.sums import inner
-from mercer.svm.base import SupportVectorMachine, dense_row
+from mercer.svm.base import SparseRows, SupportVectorMachine, dense_row
 from mercer.threads import limit_threads
 
 __all__ = ["SVDD", "OneClassSVM"]
@@ -92,7 +93,7 @@ class NoveltyDetector(OutlierMixin, SupportVectorMachine, ABC):
         values, intercept, decision = self._set_model(problem, result)
         self.slack_ = dense_row(index, np.maximum(0.0, -decision), len(weight))
         self.margin_errors_ = inner(weight, self.slack_ > self._resolution()) / float(weight.sum())
-        self._keep_model(X, [(index, values)], [intercept], [result])
+        self._keep_model(X, SparseRows(Segments.of_sizes([len(index)]), index, values), [intercept], [result])
         self._warn_unless_solved()
         self.n_support_ = np.array([len(self.support_)])
 

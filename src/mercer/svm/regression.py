@@ -10,9 +10,10 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from mercer.gram import Gram
 from mercer.parameters import Choice, Number
 from mercer.problems import DualProblem, epsilon_tube, nu_tube
+from mercer.segments import Segments
 from mercer.solvers import SolverResult, certify
 from mercer.sums import inner
-from mercer.svm.base import SupportVectorMachine, dense_row, one_or_all
+from mercer.svm.base import SparseRows, SupportVectorMachine, dense_row, one_or_all
 from mercer.threads import limit_threads
 
 __all__ = ["SVR", "NuSVR"]
@@ -58,7 +59,7 @@ class SupportVectorRegressor(MultiOutputMixin, RegressorMixin, SupportVectorMach
         with limit_threads(self.n_threads):
             gram = self._make_gram(X, weight)
             problems = [self._problem(gram, index, column[index], weight[index]) for column in targets.T]
-            results = self._fit_problems(problems)
+            results = list(self._fit_problems(problems))
         coefficients, offsets, norms, slacks, shares = [], [], [], [], []
         for k, (problem, result) in enumerate(zip(problems, results, strict=True)):
             results[k] = result = _cancelled(problem, result)
@@ -66,7 +67,7 @@ class SupportVectorRegressor(MultiOutputMixin, RegressorMixin, SupportVectorMach
             b, width = self._tube(result)
             f = (result.gradient - problem.linear - problem.ridge * result.a)[:n] + b
             slack = dense_row(index, np.maximum(0.0, np.abs(targets[index, k] - f) - width), len(weight))
-            coefficients.append((index, result.a[:n] - result.a[n:]))
+            coefficients.append(result.a[:n] - result.a[n:])
             offsets.append(b)
             norms.append(float(np.sqrt(problem.squared_norm(result.a, result.gradient))))
             slacks.append(slack)
@@ -75,7 +76,9 @@ class SupportVectorRegressor(MultiOutputMixin, RegressorMixin, SupportVectorMach
         self.norm_ = one_or_all(norms)
         self.slack_ = slacks[0] if self._single_output else np.array(slacks).T
         self.margin_errors_ = one_or_all(shares)
-        self._keep_model(X, coefficients, offsets, results)
+        parts = Segments.of_sizes([len(index)] * len(coefficients))
+        rows = SparseRows(parts, np.tile(index, len(coefficients)), np.concatenate(coefficients))
+        self._keep_model(X, rows, offsets, results)
         self._warn_unless_solved()
         self.n_support_ = np.array([len(self.support_)])
 

@@ -13,6 +13,7 @@ from mercer import svm
 from mercer.compat.sklearn.layout import pair_values, pairs_of, to_table
 from mercer.compat.sklearn.probability import class_probabilities, fit_sigmoids, folds
 from mercer.kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
+from mercer.solvers.base import column
 from mercer.svm.base import SupportVectorMachine
 
 try:  # scikit-learn 1.9 lets its users choose between sparse arrays and matrices
@@ -240,7 +241,7 @@ class Classifier(Engine):
         pairs = known[pairs_of(len(known))]
         self.dual_coef_ = to_table(machine.dual_coef_[:, order], pairs, of_class[order], n_classes)
         self.intercept_ = self._of_all_pairs(machine, -machine.intercept_, 1.0)
-        n_iter = [part.n_iter for part in machine.result_.parts or (machine.result_,)]
+        n_iter = column(machine.result_.parts or (machine.result_,), "n_iter")
         self._num_iter = self._of_all_pairs(machine, n_iter, 0.0).astype(np.intc)
 
     def _values(self, X):

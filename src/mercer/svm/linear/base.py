@@ -85,7 +85,7 @@ class LinearMachine(Machine):
         """Keep weights, offsets and the certificate of the problems; what `further` ones give is returned."""
         every = [*problems, *further]
         if self.penalty == "l2":
-            results = self._fit_problems(problems, 0, further)
+            results = self._fit_problems(every, 0, len(further))
             functions = [function_of(gram, p, r, model) for p, r in zip(every, results, strict=True)]
         else:
             found = [self._sparse_solver().solve(problem, self.callback) for problem in every]
@@ -146,12 +146,11 @@ class PricedMachine(LinearMachine):
 
     C: float
 
-    def _starts(self, problems, first):
-        starts = super()._starts(problems, first)
-        before = getattr(self, "_fitted_C", self.C)
+    def _solutions(self, sizes, first):
+        solutions, before = super()._solutions(sizes, first), getattr(self, "_fitted_C", self.C)
         # Multipliers grow with the price of errors, those of a hard margin with nothing.
         factor = self.C / before if max(self.C, before) < np.inf else 1.0
-        return [None if start is None else factor * start for start in starts]
+        return None if solutions is None else [factor * solution for solution in solutions]
 
     def fit_path(self, X, y, C, sample_weight=None):
         """Machines for several prices of errors, each started from the one before.
