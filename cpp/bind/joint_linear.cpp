@@ -12,7 +12,7 @@ nb::tuple solve_joint_linear(nb::handle x, Vector<std::int64_t> index, Vector<st
                              Matrix<double> start, std::optional<Vector<double>> offsets, const std::string& margin,
                              const std::string& errors, double target, double constant, double tol,
                              std::size_t max_epochs, double max_seconds, bool shrinking, std::size_t n_threads,
-                             const std::string& level_name, nb::object callback, std::size_t patience, double accuracy, double far_share) {
+                             const std::string& level_name, nb::object callback) {
   const SamplesIn in = samples_in(x);
   const std::size_t n = index.shape(0), n_classes = start.shape(1);
   if (label.shape(0) != n || cost.shape(0) != n || start.shape(0) != n) {
@@ -51,11 +51,7 @@ nb::tuple solve_joint_linear(nb::handle x, Vector<std::int64_t> index, Vector<st
     Team team(n_threads, SignalPoll());
     Watch watch(max_seconds, SignalPoll(), callback.is_none() ? std::function<bool(const Progress&)>() : report);
     const WideSamples samples(level, in.view);
-    JointLinearSolver solver(view, options, samples, team, watch);
-    solver.patience = patience;
-    solver.accuracy = accuracy;
-    solver.far_share = far_share;
-    result = solver.solve();
+    result = JointLinearSolver(view, options, samples, team, watch).solve();
   }
   const auto table = [&](const std::vector<double>& values) {
     auto copy = std::make_unique_for_overwrite<double[]>(values.size());
@@ -73,7 +69,7 @@ void bind_joint_linear(nb::module_& m) {
   m.def("solve_joint_linear", &solve_joint_linear, "X"_a, "index"_a.noconvert(), "label"_a.noconvert(),
         "cost"_a.noconvert(), "start"_a.noconvert(), "offsets"_a.noconvert().none(), "margin"_a, "errors"_a, "target"_a,
         "constant"_a, "tol"_a, "max_epochs"_a, "max_seconds"_a, "shrinking"_a, "n_threads"_a, "level"_a = "",
-        "callback"_a.none() = nb::none(), "patience"_a=20, "accuracy"_a=0.1, "far_share"_a=1.0,
+        "callback"_a.none() = nb::none(),
         "Solve a problem of several classes at once (mercer.problems.JointProblem) over K = X X' + constant.\n\n"
         "start is (n, n_classes), feasible but for the sums of the classes; offsets=None: there are none. Returns (a,\n"
         "f, offsets, violation, epochs, status, seconds, history) with a and f of shape (n, n_classes).");

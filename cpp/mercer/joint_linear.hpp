@@ -91,30 +91,26 @@ class JointLinearSolver {
     }
     scale_ = scale + problem.constant > 0.0 ? scale + problem.constant : 1.0;
     if (bias_) {
-      penalty_ = scale_;
+      penalty_ = penalty_share * scale_;
       std::copy_n(problem.offsets, classes_, multiplier_.begin());
     }
     for (double& c : curvature_) c = std::max(c + square(), 1e-12 * scale_);
   }
 
   JointLinearResult solve() {
-    Status status;
-    double milestone = infinite;      // the violation that counts as progress, when halved
+    double milestone = infinite;  // the violation that counts as progress when it is halved
     std::size_t patient_until = 0;
-    while (true) {
-      const double worst = check_all();
-      if (worst <= 0.5 * milestone) {
-        milestone = worst;
+    for (std::size_t length = first_stage;; length = std::min(2 * length, longest_stage)) {
+      check_all();
+      if (worst_ <= options_.tol && (!bias_ || pull() <= balance_share * options_.tol)) break;
+      if (worst_ <= 0.5 * milestone) {
+        milestone = worst_;
         patient_until = epochs_ + stalled_after;
       }
-      const bool balanced = !bias_ || penalty_ * largest_excess() <= 0.04 * options_.tol;
-      status = worst <= options_.tol && balanced ? Status::solved : check_limits(worst);
-      if ((worst <= options_.tol && balanced) || status != Status::solved) break;
-      if (epochs_ > patient_until) {
-        status = Status::stalled;
-        break;
-      }
-      stage(std::max(0.8 * options_.tol, stage_share * worst));
+      if (epochs_ > patient_until) status_ = Status::stalled;
+      told_ = 0;
+      if (status_ != Status::solved || !may_go_on(worst_)) break;
+      stage(std::max(0.8 * options_.tol, stage_share * worst_), length);
     }
     JointLinearResult result;
     result.violation = worst_;
@@ -125,7 +121,7 @@ class JointLinearSolver {
     result.a = std::move(a_);
     result.f = std::move(f_);
     result.epochs = epochs_;
-    result.status = status;
+    result.status = status_;
     result.history = std::move(history_);
     result.seconds = watch_.seconds();
     return result;
@@ -134,13 +130,29 @@ class JointLinearSolver {
  private:
   static constexpr double infinite = std::numeric_limits<double>::infinity();
   static constexpr double unlimited = std::numeric_limits<double>::max();
-  // A stage ends at this part of the violation of all samples.
+  // A stage ends at this part of the violation of all samples, or after so many epochs, which double: what was left out
+  // too early comes back. So many epochs without progress are in vain.
   static constexpr double stage_share = 0.1;
+  static constexpr std::size_t first_stage = 20, longest_stage = 1000, stalled_after = 4000;
+  // Classes of a sample are left out when slopes would have to move by more than this part of the violation.
+  static constexpr double far_share = 0.3;
   // A sample whose violation is this small a part of the worst rests for an epoch, then for two, and so on.
-  static constexpr double calm_share = 0.1;
-  static constexpr std::uint8_t longest_pause = 3;
-  // A look at all samples is due after so many epochs, and so many without progress are in vain.
-  static constexpr std::size_t epochs_per_stage = 1000, stalled_after = 4000;
+  static constexpr double calm_share = 0.2;
+  static constexpr std::uint8_t longest_pause = 6;
+  // Samples with this part of the violation that is aimed at stay as they are.
+  static constexpr double enough_share = 0.1;
+  // The multipliers between their bounds are known well enough for Newton's method when the violation is this part of
+  // the margin; it then has its turn after so many epochs, before that after more of them.
+  static constexpr double late_share = 0.1;
+  static constexpr std::size_t patience = 50, early_patience = 500;
+  // Conjugate gradients end at this part of the slope.
+  static constexpr double accuracy = 0.1;
+  static constexpr std::size_t most_steps = 200;
+  // Offsets: sigma as a part of the mean squared norm, so that it does not dominate a step; the part of the tolerance
+  // that sigma z may have in the end.
+  static constexpr double penalty_share = 0.1;
+  static constexpr double balance_share = 0.04;
+  static constexpr std::size_t epochs_per_call = 100, most_records = 256;
 
   std::size_t row(std::size_t i) const { return std::size_t(problem_.point[i]); }
   std::uint32_t own(std::size_t i) const { return std::uint32_t(problem_.label[i]); }
@@ -159,18 +171,23 @@ class JointLinearSolver {
     return worst;
   }
 
-  Status check_limits(double violation) {
-    watch_.poll();
-    if (epochs_ >= options_.max_epochs) return Status::max_iter;
-    if (watch_.out_of_time()) return Status::max_seconds;
-    const double objective = history_.empty() ? 0.0 : history_.back().objective;
-    if (watch_.asks_to_stop({epochs_, objective, violation, watch_.seconds()})) return Status::stopped;
-    return Status::solved;
-  }
+  // What z adds to the slopes.
+  double pull() const { return penalty_ * largest_excess(); }
 
-  bool out_of_patience() {
+  // Whether nobody and nothing ends the run.
+  bool may_go_on(double violation) {
     watch_.poll();
-    return epochs_ >= options_.max_epochs || watch_.out_of_time();
+    if (epochs_ >= options_.max_epochs) {
+      status_ = Status::max_iter;
+    } else if (watch_.out_of_time()) {
+      status_ = Status::max_seconds;
+    } else if (epochs_ >= told_) {
+      told_ = epochs_ + epochs_per_call;
+      if (watch_.asks_to_stop({epochs_, history_.back().objective, violation, watch_.seconds()})) {
+        status_ = Status::stopped;
+      }
+    }
+    return status_ == Status::solved;
   }
 
   // --- all samples, all classes ---------------------------------------------------------------------------------
@@ -202,8 +219,8 @@ class JointLinearSolver {
     for (std::size_t p = 0; p < count; ++p) sum_[which[p]] += c[p];
   }
 
-  // w, f, violation and gap of all samples, made anew; who is at play and with which classes. Returns the violation.
-  double check_all() {
+  // w, f, violation and gap of all samples, made anew; who is at play and with which classes.
+  void check_all() {
     find_weights();
     std::vector<double> violation(n_), gap(n_), objective(n_);
     const std::size_t n_chunks = chunks_for(n_ * row_cost_ * classes_, 256);
@@ -241,7 +258,7 @@ class JointLinearSolver {
     if (history_.size() < most_records) history_.push_back(record);
     history_.back() = record;
     worst_ = record.violation;
-    const double far = options_.shrinking ? worst_ + penalty_ * largest_excess() : infinite;
+    const double far = options_.shrinking ? worst_ + pull() : infinite;
     for_all([&](std::size_t i, double*, double* slope) {
       full_slopes(i, slope);
       std::uint32_t* list = list_of(i);
@@ -260,9 +277,7 @@ class JointLinearSolver {
     for (std::size_t i = 0; i < n_; ++i) {
       if (listed_[i] > 0) active_.push_back(std::uint32_t(i));
     }
-    std::fill(rest_.begin(), rest_.end(), 0);
-    std::fill(pause_.begin(), pause_.end(), 0);
-    return worst_;
+    wake_all();
   }
 
   // Slopes of all classes from f.
@@ -292,8 +307,8 @@ class JointLinearSolver {
     }
     std::size_t kept = 0;
     for (std::size_t p = 0; p < count; ++p) {
-      const bool out = summed() ? (a[p] == 0.0 && g[p] > far) || (a[p] == cost && g[p] < -far)
-                                : a[p] == 0.0 && g[p] > level + far;
+      const bool out =
+          summed() ? (a[p] == 0.0 && g[p] > far) || (a[p] == cost && g[p] < -far) : a[p] == 0.0 && g[p] > level + far;
       if (out) continue;
       list[kept] = list[p];
       a[kept] = a[p];
@@ -305,24 +320,38 @@ class JointLinearSolver {
 
   // --- one stage ------------------------------------------------------------------------------------------------
 
-  // The samples at play, until their violation is below the target.
-  void stage(double target) {
-    std::size_t since = 0, allowed = 0;
-    const std::size_t until = epochs_ + epochs_per_stage;
-    double last = worst_;
-    while (!out_of_patience() && epochs_ < until) {
+  // The samples at play, until their violation is below the target, or for about so many epochs.
+  void stage(double target, std::size_t length) {
+    const std::size_t until = epochs_ + length;
+    const bool late = worst_ <= late_share * problem_.target;
+    const double still = target <= options_.tol ? balance_share * options_.tol : 0.5 * target;
+    std::size_t since = 0, allowed = 0;  // epochs since Newton's method, epochs that it may take
+    double before = worst_;              // the violation after it
+    for (double last = worst_; epochs_ < until && may_go_on(last) && !active_.empty();) {
       last = epoch(target, last);
       ++since;
-      const double pull = bias_ ? penalty_ * largest_excess() : 0.0;
-      if (bias_ && last <= std::max(target, 0.3 * pull)) update_multipliers();
-      if (last <= target && pull <= 0.5 * target) return;
-      if (active_.empty()) return;
-      if (since < patience) continue;
-      allowed = std::max(allowed + allowed / 2, since);
-      newton(allowed);
+      const double pulled = pull();
+      if (bias_ && last <= std::max(target, 0.3 * pulled)) update_multipliers();
+      if (last <= target && pulled <= still) {
+        if (!rested_) return;
+        wake_all();
+        continue;
+      }
+      if (since < (late ? patience : early_patience) || epochs_ >= until) continue;
+      if (last > 0.5 * before) {  // it crawls
+        allowed = std::max(allowed + allowed / 2, since);
+        newton(allowed);
+        wake_all();
+        if (may_go_on(last)) last = epoch(target, last);  // what Newton's method has put against bounds
+      }
       since = 0;
-      std::fill(rest_.begin(), rest_.end(), 0);
+      before = last;
     }
+  }
+
+  void wake_all() {
+    std::fill(rest_.begin(), rest_.end(), 0);
+    std::fill(pause_.begin(), pause_.end(), 0);
   }
 
   void update_multipliers() {
@@ -333,18 +362,20 @@ class JointLinearSolver {
   double epoch(double target, double last) {
     ++epochs_;
     shuffle(active_);
-    const double far = options_.shrinking ? far_share * last + penalty_ * largest_excess() : infinite;
+    const double far = options_.shrinking ? far_share * last + pull() : infinite;
     double worst = 0.0;
     std::size_t kept = 0;
+    rested_ = false;
     for (std::size_t q = 0; q < active_.size(); ++q) {
       const std::uint32_t i = active_[q];
       if (rest_[i] > 0) {
         --rest_[i];
+        rested_ = true;
         active_[kept++] = i;
         continue;
       }
       if (q + 1 < active_.size()) samples_.fetch(row(active_[q + 1]));
-      const double violation = visit(i, far, 0.1 * target);
+      const double violation = visit(i, far, enough_share * target);
       worst = std::max(worst, violation);
       if (listed_[i] == 0) continue;
       active_[kept++] = i;
@@ -361,13 +392,10 @@ class JointLinearSolver {
     find_slopes(i);
     std::size_t count = listed_[i];
     const BlockView view{here_.a.data(), here_.slope.data(), count, count, problem_.cost[i], problem_.errors};
-    const double violation = view.violation();
-    if (violation <= enough || violation <= 0.0) {
-      listed_[i] = std::uint32_t(thin_out(i, far, here_.a.data(), here_.slope.data(), count));
-      return std::max(0.0, violation);
-    }
-    listed_[i] = std::uint32_t(thin_out(i, far, here_.a.data(), here_.slope.data(), count));
-    count = listed_[i];
+    const double violation = std::max(0.0, view.violation());
+    count = thin_out(i, far, here_.a.data(), here_.slope.data(), count);
+    listed_[i] = std::uint32_t(count);
+    if (violation <= enough) return violation;
     double sum = 0.0;
     for (std::size_t p = 0; p < count; ++p) sum += here_.a[p];
     for (std::size_t p = 0; p < count; ++p) {
@@ -414,6 +442,7 @@ class JointLinearSolver {
 
   double constrain(std::size_t i, const double* wanted, std::size_t n, double rho, double guess, double* a) const {
     const double cost = problem_.cost[i];
+    if (n == 1) return a[0] = std::clamp(wanted[0] / (1.0 + rho), 0.0, cost);
     return optimise_block(wanted, n, rho, summed() ? cost : unlimited, summed() ? unlimited : cost, guess, a);
   }
 
@@ -513,11 +542,10 @@ class JointLinearSolver {
   // Newton's method on the multipliers between their bounds, for so many epochs at most.
   void newton(std::size_t allowed) {
     const std::size_t until = epochs_ + allowed;
-    while (epochs_ < until && !out_of_patience()) {
+    while (epochs_ < until && epochs_ < options_.max_epochs && !watch_.out_of_time()) {
       const Free free = find_free();
       if (free.size() == 0) return;
-      std::vector<double> x = newton_step(free, until);
-      if (!follow(free, x)) return;
+      if (!follow(free, newton_step(free, std::min(until, options_.max_epochs)))) return;
     }
   }
 
@@ -540,6 +568,7 @@ class JointLinearSolver {
     double squared = inner(r, z);
     const double enough = accuracy * accuracy * squared;
     for (std::size_t step = 0; step < most_steps && squared > enough && epochs_ < until; ++step) {
+      watch_.poll();
       respond(free, p, product);
       free.project(product);
       const double bend = inner(p, product);
@@ -618,17 +647,12 @@ class JointLinearSolver {
 
   // A sample under the hand: by place on its list, and one more place for its reference.
   struct Here {
-    explicit Here(std::size_t n, std::size_t all) : which(n), f(n), all(all), a(n), slope(n), wanted(n), next(n), change(n) {}
+    explicit Here(std::size_t n, std::size_t all)
+        : which(n), f(n), all(all), a(n), slope(n), wanted(n), next(n), change(n) {}
     std::vector<std::uint32_t> which;
     std::vector<double> f, all, a, slope, wanted, next, change;
   };
 
- public:  // TUNING
-  std::size_t patience = 20, most_steps = 200;
-  double accuracy = 0.1, far_share = 1.0;
-
- private:
-  static constexpr std::size_t most_records = 256;
   const JointLinearView& problem_;
   const JointLinearOptions& options_;
   Team& team_;
@@ -643,9 +667,11 @@ class JointLinearSolver {
   std::vector<double> curvature_;
   std::vector<std::uint32_t> list_, listed_, active_;  // classes at play of every sample, how many, samples at play
   std::vector<std::uint8_t> rest_, pause_;
+  bool rested_ = false;  // somebody did in the last epoch
   const std::size_t row_cost_;
   double penalty_ = 0.0, scale_ = 1.0, worst_ = 0.0;  // sigma, size of a sample, violation of all
-  std::size_t epochs_ = 0;
+  std::size_t epochs_ = 0, told_ = 0;                 // and when the callback is next
+  Status status_ = Status::solved;                    // or why the run has ended
   std::vector<Record> history_;
   Here here_{classes_ + 1, w_.padded() + 1};
   std::uint64_t random_ = 0x9e3779b97f4a7c15;  // the same order on every run
