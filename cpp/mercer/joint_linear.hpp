@@ -99,7 +99,7 @@ class JointLinearSolver {
 
   JointLinearResult solve() {
     double milestone = infinite;  // the violation that counts as progress when it is halved
-    std::size_t patient_until = 0;
+    std::size_t patient_until = 0, idle = 0;
     for (std::size_t length = first_stage;; length = std::min(2 * length, longest_stage)) {
       check_all();
       if (worst_ <= options_.tol && (!bias_ || pull() <= balance_share * options_.tol)) break;
@@ -110,6 +110,12 @@ class JointLinearSolver {
       if (epochs_ > patient_until) status_ = Status::stalled;
       told_ = 0;
       if (status_ != Status::solved || !may_go_on(worst_)) break;
+      if (bias_ && active_.empty()) {  // nothing moves with these offsets: larger and larger steps to others
+        update_multipliers(std::ldexp(1.0, int(idle)));
+        if (++idle == most_idle) status_ = Status::stalled;
+        continue;
+      }
+      idle = 0;
       stage(std::max(0.8 * options_.tol, stage_share * worst_), length);
     }
     JointLinearResult result;
@@ -141,16 +147,15 @@ class JointLinearSolver {
   static constexpr std::uint8_t longest_pause = 6;
   // Samples with this part of the violation that is aimed at stay as they are.
   static constexpr double enough_share = 0.1;
-  // The multipliers between their bounds are known well enough for Newton's method when the violation is this part of
-  // the margin; it then has its turn after so many epochs, before that after more of them.
-  static constexpr double late_share = 0.1;
-  static constexpr std::size_t patience = 50, early_patience = 500;
+  // Newton's method has its turn when so many epochs have not halved the violation.
+  static constexpr std::size_t patience = 50;
   // Conjugate gradients end at this part of the slope.
   static constexpr double accuracy = 0.1;
   static constexpr std::size_t most_steps = 200;
   // Offsets: sigma as a part of the mean squared norm, so that it does not dominate a step; the part of the tolerance
   // that sigma z may have in the end.
   static constexpr double penalty_share = 0.1;
+  static constexpr std::size_t most_idle = 50;
   static constexpr double balance_share = 0.04;
   static constexpr std::size_t epochs_per_call = 100, most_records = 256;
 
@@ -323,7 +328,6 @@ class JointLinearSolver {
   // The samples at play, until their violation is below the target, or for about so many epochs.
   void stage(double target, std::size_t length) {
     const std::size_t until = epochs_ + length;
-    const bool late = worst_ <= late_share * problem_.target;
     const double still = target <= options_.tol ? balance_share * options_.tol : 0.5 * target;
     std::size_t since = 0, allowed = 0;  // epochs since Newton's method, epochs that it may take
     double before = worst_;              // the violation after it
@@ -337,7 +341,7 @@ class JointLinearSolver {
         wake_all();
         continue;
       }
-      if (since < (late ? patience : early_patience) || epochs_ >= until) continue;
+      if (since < patience || epochs_ >= until) continue;
       if (last > 0.5 * before) {  // it crawls
         allowed = std::max(allowed + allowed / 2, since);
         newton(allowed);
@@ -354,8 +358,8 @@ class JointLinearSolver {
     std::fill(pause_.begin(), pause_.end(), 0);
   }
 
-  void update_multipliers() {
-    for (std::size_t k = 0; k < classes_; ++k) multiplier_[k] += penalty_ * excess(k);
+  void update_multipliers(double step = 1.0) {
+    for (std::size_t k = 0; k < classes_; ++k) multiplier_[k] += step * penalty_ * excess(k);
   }
 
   // A step for every sample at play. Returns the violation they had.

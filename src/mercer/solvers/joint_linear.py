@@ -46,7 +46,7 @@ class LinearBlockDescent(BaseEstimator):
     shrinking : bool, default=True
         Leave out samples and classes that have settled at their bounds; they are checked before the run ends.
     max_iter : int >= 1 or None, default=None
-        Most epochs, passes over the samples at play; None means 20 000.
+        Most epochs, passes over the samples at play; None means 20 000, after which `BlockDescent` goes on.
     max_seconds : float > 0 or None, default=None
         Most wall-clock time.
     n_threads : int or None, default=None
@@ -135,7 +135,7 @@ class LinearBlockDescent(BaseEstimator):
         for _ in range(TIGHTENINGS):
             status = run.descend(tol)
             result = run.certified(status)
-            if status == "stalled":
+            if status == "stalled" or (status == "max_iter" and self.max_iter is None):
                 return run.handed_over(result)
             close = self.gap_tol is None or result.relative_gap <= self.gap_tol
             if status != "solved" or (result.violation <= self.tol and close):
@@ -218,4 +218,5 @@ class _Run:
         other = BlockDescent(
             tol=solver.tol, gap_tol=solver.gap_tol, max_seconds=limit, n_threads=solver.n_threads
         ).solve(self.problem, result.a, self.callback)
-        return replace(other, n_iter=self.n_iter + other.n_iter, seconds=time.perf_counter() - self.began)
+        epochs = self.n_iter - (-other.n_iter // len(self.problem.index))  # a step there is one sample
+        return replace(other, n_iter=epochs, seconds=time.perf_counter() - self.began)
