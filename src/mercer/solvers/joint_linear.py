@@ -212,11 +212,14 @@ class _Run:
         )
 
     def handed_over(self, result: JointResult) -> JointResult:
-        """What `BlockDescent` makes of it."""
-        solver = self.solver
-        limit = None if solver.max_seconds is None else max(1e-9, self._left())
-        other = BlockDescent(
-            tol=solver.tol, gap_tol=solver.gap_tol, max_seconds=limit, n_threads=solver.n_threads
-        ).solve(self.problem, result.a, self.callback)
-        epochs = self.n_iter - (-other.n_iter // len(self.problem.index))  # a step there is one sample
-        return replace(other, n_iter=epochs, seconds=time.perf_counter() - self.began)
+        """What `BlockDescent` makes of it, from here, or from the beginning where rounding keeps it from going on."""
+        solver, n_iter = self.solver, self.n_iter
+        for start in (result.a, None):
+            limit = None if solver.max_seconds is None else max(1e-9, self._left())
+            other = BlockDescent(
+                tol=solver.tol, gap_tol=solver.gap_tol, max_seconds=limit, n_threads=solver.n_threads
+            ).solve(self.problem, start, self.callback)
+            n_iter -= -other.n_iter // len(self.problem.index)  # in epochs: a step there is one sample
+            if other.status != "stalled":
+                break
+        return replace(other, n_iter=n_iter, seconds=time.perf_counter() - self.began)
