@@ -87,6 +87,16 @@ def test_storage_does_not_matter(build, bias):
 
 
 @every_machine
+def test_rounding_of_rows_does_no_harm(build):
+    """Features far from zero: float32 rows would leave errors above the tolerance."""
+    X, label = classes(200)
+    X = X + 1e4
+    result = LinearBlockDescent(tol=1e-4, max_seconds=20).solve(build(LinearGram(X), label, np.full(200, 1e-3)))
+    assert result.status == "solved"
+    assert result.violation <= 1e-4
+
+
+@every_machine
 @with_and_without_offsets
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "CSR"])
 def test_threads_do_not_show(build, bias, sparse):

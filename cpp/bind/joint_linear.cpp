@@ -50,7 +50,7 @@ nb::tuple solve_joint_linear(nb::handle x, Vector<std::int64_t> index, Vector<st
     nb::gil_scoped_release unlocked;
     Team team(n_threads, SignalPoll());
     Watch watch(max_seconds, SignalPoll(), callback.is_none() ? std::function<bool(const Progress&)>() : report);
-    const WideSamples samples(level, in.view);
+    WideSamples samples(level, in.view);
     result = JointLinearSolver(view, options, samples, team, watch).solve();
   }
   const auto table = [&](const std::vector<double>& values) {

@@ -11,7 +11,8 @@
 
 namespace mercer {
 
-// Rows of samples in the precision of the sums: sparse values of float32 are turned into double once.
+// Rows of samples for sums in double: sparse values of float32 are turned into double once. Dense rows of double may be
+// rounded to float32 for a while, of which twice as many stay in a cache.
 class WideSamples {
  public:
   WideSamples(const Level& level, const Samples& samples) : level(level), samples(samples) {
@@ -22,6 +23,22 @@ class WideSamples {
     const float* single = static_cast<const float*>(samples.values);
     own_.assign(single, single + entries);
     values = own_.data();
+  }
+
+  // Use rounded rows from now on, or exact ones; without effect where there is nothing to round.
+  void round(bool wanted) {
+    rounded = wanted && !samples.sparse && samples.precision == Precision::full;
+    if (!rounded || !single_.empty()) return;
+    const double* exact = static_cast<const double*>(samples.values);
+    single_.assign(exact, exact + samples.rows * samples.features);
+  }
+
+  bool single() const { return rounded || samples.precision == Precision::single; }
+  const float* single_row(std::size_t i) const {
+    return (rounded ? single_.data() : static_cast<const float*>(samples.values)) + i * samples.features;
+  }
+  const double* full_row(std::size_t i) const {
+    return static_cast<const double*>(samples.values) + i * samples.features;
   }
 
   double squared_norm(std::size_t i) const {
@@ -35,8 +52,9 @@ class WideSamples {
   // Row i will be needed soon: in any order but that of memory nobody else would know.
   void fetch(std::size_t i) const {
     if (samples.sparse) return;
-    const std::size_t size = samples.features * (samples.precision == Precision::full ? sizeof(double) : sizeof(float));
-    const char* from = static_cast<const char*>(samples.values) + i * size;
+    const std::size_t size = samples.features * (single() ? sizeof(float) : sizeof(double));
+    const char* from =
+        single() ? reinterpret_cast<const char*>(single_row(i)) : reinterpret_cast<const char*>(full_row(i));
     for (std::size_t k = 0; k < size; k += 64) __builtin_prefetch(from + k);
   }
 
@@ -49,9 +67,11 @@ class WideSamples {
   const Level& level;
   const Samples samples;
   const double* values = nullptr;  // of sparse samples
+  bool rounded = false;
 
  private:
   std::vector<double> own_;
+  std::vector<float> single_;
 };
 
 // w_k for n classes. Dense samples meet one w_k after the other: (n, features). A sparse sample meets all w_k of one of
@@ -103,10 +123,10 @@ class ClassWeights {
     if (!x.sparse) {
       for (std::size_t p = 0; p < count; ++p) {
         double* w = w_.data() + which[p] * stride_ + first;
-        if (x.precision == Precision::full) {
-          x_.level.full.add_row(c[p], static_cast<const double*>(x.values) + i * stride_ + first, last - first, w);
+        if (x_.single()) {
+          x_.level.single.add_row(c[p], x_.single_row(i) + first, last - first, w);
         } else {
-          x_.level.single.add_row(c[p], static_cast<const float*>(x.values) + i * stride_ + first, last - first, w);
+          x_.level.full.add_row(c[p], x_.full_row(i) + first, last - first, w);
         }
       }
       return;
@@ -129,12 +149,9 @@ class ClassWeights {
   static constexpr std::size_t pad = 8;
 
   double dense_product(std::size_t i, const double* w) const {
-    const Samples& x = x_.samples;
-    const std::size_t d = x.features;
-    if (x.precision == Precision::full) {
-      return x_.level.linear.product_full(static_cast<const double*>(x.values) + i * d, w, d);
-    }
-    return x_.level.linear.product_single(static_cast<const float*>(x.values) + i * d, w, d);
+    const std::size_t d = x_.samples.features;
+    return x_.single() ? x_.level.linear.product_single(x_.single_row(i), w, d)
+                       : x_.level.linear.product_full(x_.full_row(i), w, d);
   }
 
   const WideSamples& x_;

@@ -59,8 +59,8 @@ struct JointLinearResult {
 
 class JointLinearSolver {
  public:
-  JointLinearSolver(const JointLinearView& problem, const JointLinearOptions& options, const WideSamples& samples,
-                    Team& team, Watch& watch)
+  JointLinearSolver(const JointLinearView& problem, const JointLinearOptions& options, WideSamples& samples, Team& team,
+                    Watch& watch)
       : problem_(problem),
         options_(options),
         team_(team),
@@ -100,8 +100,14 @@ class JointLinearSolver {
   JointLinearResult solve() {
     double milestone = infinite;  // the violation that counts as progress when it is halved
     std::size_t patient_until = 0, idle = 0;
+    bool coarse = options_.tol >= smallest_coarse;  // rounded rows will do
+    double before = infinite;
     for (std::size_t length = first_stage;; length = std::min(2 * length, longest_stage)) {
+      samples_.round(false);
       check_all();
+      // Where a long stage has not halved the violation, or the last one was in vain, rounding may be the reason.
+      coarse = coarse && !(length > trusted_stage && worst_ > 0.5 * before) && !(before <= 1.25 * options_.tol);
+      before = worst_;
       if (worst_ <= options_.tol && (!bias_ || pull() <= balance_share * options_.tol)) break;
       if (worst_ <= 0.5 * milestone) {
         milestone = worst_;
@@ -116,6 +122,7 @@ class JointLinearSolver {
         continue;
       }
       idle = 0;
+      samples_.round(coarse);
       stage(std::max(0.8 * options_.tol, stage_share * worst_), length);
     }
     JointLinearResult result;
@@ -140,6 +147,9 @@ class JointLinearSolver {
   // too early comes back. So many epochs without progress are in vain.
   static constexpr double stage_share = 0.1;
   static constexpr std::size_t first_stage = 20, longest_stage = 1000, stalled_after = 4000;
+  // Rounded rows are for tolerances from here on, and for stages up to this length whatever comes out.
+  static constexpr double smallest_coarse = 1e-5;
+  static constexpr std::size_t trusted_stage = 320;
   // Classes of a sample are left out when slopes would have to move by more than this part of the violation.
   static constexpr double far_share = 0.3;
   // A sample whose violation is this small a part of the worst rests for an epoch, then for two, and so on.
@@ -147,8 +157,10 @@ class JointLinearSolver {
   static constexpr std::uint8_t longest_pause = 6;
   // Samples with this part of the violation that is aimed at stay as they are.
   static constexpr double enough_share = 0.1;
-  // Newton's method has its turn when so many epochs have not halved the violation.
+  // Newton's method has its turn when so many epochs have not halved the violation, and that is this part of the margin
+  // at most (before, the multipliers between their bounds are not known well enough), or the stage is a long one.
   static constexpr std::size_t patience = 50;
+  static constexpr double late_share = 0.1;
   // Conjugate gradients end at this part of the slope.
   static constexpr double accuracy = 0.1;
   static constexpr std::size_t most_steps = 200;
@@ -328,6 +340,7 @@ class JointLinearSolver {
   // The samples at play, until their violation is below the target, or for about so many epochs.
   void stage(double target, std::size_t length) {
     const std::size_t until = epochs_ + length;
+    const bool late = worst_ <= late_share * problem_.target || length == longest_stage;
     const double still = target <= options_.tol ? balance_share * options_.tol : 0.5 * target;
     std::size_t since = 0, allowed = 0;  // epochs since Newton's method, epochs that it may take
     double before = worst_;              // the violation after it
@@ -342,7 +355,7 @@ class JointLinearSolver {
         continue;
       }
       if (since < patience || epochs_ >= until) continue;
-      if (last > 0.5 * before) {  // it crawls
+      if (late && last > 0.5 * before) {  // it crawls
         allowed = std::max(allowed + allowed / 2, since);
         newton(allowed);
         wake_all();
@@ -664,7 +677,7 @@ class JointLinearSolver {
   const std::size_t n_, classes_, features_;
   const bool sparse_, bias_;
   const double rho_;  // B_i'B_i = |a_i|^2 + rho (sum a_i)^2
-  const WideSamples& samples_;
+  WideSamples& samples_;
   ClassWeights w_, dw_;
   std::vector<double> a_, f_;
   std::vector<double> multiplier_, sum_, dsum_;  // b, sum_i B_ik, and its change

@@ -34,8 +34,9 @@ class LinearBlockDescent(BaseEstimator):
     takes turns with it; where that crawls, too, `BlockDescent` goes on.
 
     Offsets without a price are left to the method of multipliers, as in `BlockDescent`; what is left of the sums of the
-    classes in the end is removed by the smallest change of multipliers between their bounds. Everything is float64,
-    whatever the samples are, and the certificate is computed afresh. The result does not depend on threads.
+    classes in the end is removed by the smallest change of multipliers between their bounds. Dense samples are rounded
+    to float32 on the way, for tolerances from 1e-5 on and as long as that does no harm; weights and multipliers are
+    float64, and so is the certificate, computed afresh. The result does not depend on threads.
 
     Parameters
     ----------
@@ -60,7 +61,8 @@ class LinearBlockDescent(BaseEstimator):
     Notes
     -----
     An epoch costs O(entries of the samples at play) for each of their classes at play; all samples and classes are
-    looked at some ten times. Memory is two tables of n K and two of d K float64 values for d features and K classes.
+    looked at some ten times. Memory is two tables of n K and two of d K float64 values for d features and K classes,
+    and dense samples once more in float32.
 
     References
     ----------
