@@ -92,6 +92,12 @@ JOINT_SOLVERS: dict[str, Callable[[], solvers.BlockDescent]] = {
     ),
 }
 
+# Of those, the ones that need a `LinearGram`.
+LINEAR_JOINT_SOLVERS: dict[str, Callable[[], solvers.LinearBlockDescent]] = {
+    "LinearBlockDescent": lambda: solvers.LinearBlockDescent(),
+    "LinearBlockDescent everything": lambda: solvers.LinearBlockDescent(shrinking=False, n_threads=1),
+}
+
 # For the L1 penalty.
 SPARSE_SOLVERS: dict[str, Callable[[], solvers.SparseNewton]] = {"SparseNewton": lambda: solvers.SparseNewton()}
 

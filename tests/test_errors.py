@@ -144,7 +144,7 @@ def test_parameters_are_checked_first(make, name, value, message):
         ),
         (LinearSVC(C=np.inf), "C must be finite for multi_class={}, which has no hard margin, got inf."),
         (LinearSVC(loss="squared_hinge"), "loss must be 'hinge' for multi_class={}, got 'squared_hinge'."),
-        (LinearSVC(solver="newton"), "or be a BlockDescent for multi_class={}, got 'newton'."),
+        (LinearSVC(solver="newton"), "or be a LinearBlockDescent or a BlockDescent for multi_class={}, got 'newton'."),
     ],
 )
 def test_one_objective_for_all_classes(machine, scheme, message):

@@ -2,9 +2,10 @@
 
 import numpy as np
 from reference.conic import Optimum, minimise
+from scipy.sparse import csr_array
 
 from mercer import kernels
-from mercer.gram import MatrixGram, make_gram
+from mercer.gram import LinearGram, MatrixGram, make_gram
 from mercer.problems import JointProblem, crammer_singer, lee_lin_wahba, weston_watkins
 
 BUILDERS = {"Weston-Watkins": weston_watkins, "Crammer-Singer": crammer_singer, "Lee-Lin-Wahba": lee_lin_wahba}
@@ -33,6 +34,18 @@ def random_joint(machine: str, seed: int, bias: bool, n_classes: int | None = No
     gram = MatrixGram(kernel(X), definite=True) if seed % 2 else make_gram(kernel, X)
     weight = rng.uniform(0.2, 2.0, size=len(index)) if seed % 3 == 0 else np.ones(len(index))
     return BUILDERS[machine](gram, label[index], 10 ** rng.uniform(-1, 2) * weight, bias=bias, index=index)
+
+
+def random_linear_joint(machine: str, seed: int, bias: bool, n_classes: int | None = None) -> JointProblem:
+    """As `random_joint`, over weights of 1 to 5 features; every second problem with a constant feature."""
+    rng = np.random.default_rng(seed)
+    K = int(rng.integers(2, 6)) if n_classes is None else n_classes
+    n = int(rng.integers(K + 3, 28))
+    label = np.concatenate([np.arange(K), rng.integers(K, size=n - K)])
+    X = rng.normal(size=(n, int(rng.integers(1, 6))))
+    X[:, 0] += label * rng.choice([0.3, 1.0, 2.0])
+    gram = LinearGram(csr_array(X) if seed % 3 == 0 else X, constant=1.5 * (seed % 2))
+    return BUILDERS[machine](gram, label, 10 ** rng.uniform(-1, 2) * rng.uniform(0.2, 2.0, size=n), bias=bias)
 
 
 def matrix_of(problem: JointProblem) -> np.ndarray:

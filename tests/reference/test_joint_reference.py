@@ -3,11 +3,19 @@
 import numpy as np
 import pytest
 from reference.conic import minimise
-from reference.joint import BUILDERS, conic_joint, matrix_of, naive_joint, primal_objective, random_joint
-from registry import JOINT_SOLVERS
+from reference.joint import (
+    BUILDERS,
+    conic_joint,
+    matrix_of,
+    naive_joint,
+    primal_objective,
+    random_joint,
+    random_linear_joint,
+)
+from registry import JOINT_SOLVERS, LINEAR_JOINT_SOLVERS
 
 from mercer.problems import soft_margin
-from mercer.solvers import SMO, BlockDescent
+from mercer.solvers import SMO, BlockDescent, LinearBlockDescent, LinearSolver
 
 every_machine = pytest.mark.parametrize("machine", BUILDERS)
 with_and_without_offsets = pytest.mark.parametrize("bias", [False, True], ids=["no offsets", "offsets"])
@@ -25,6 +33,35 @@ def test_conic_optimum(machine, bias, seed):
     assert result.violation <= 1e-8
     assert abs(result.objective - optimum.value) <= optimum.accuracy + 1e-9 * abs(optimum.value)
     assert result.bound <= optimum.value + optimum.accuracy
+
+
+@every_machine
+@with_and_without_offsets
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("name", LINEAR_JOINT_SOLVERS)
+def test_conic_optimum_over_weights(name, machine, bias, seed):
+    problem = random_linear_joint(machine, seed, bias)
+    optimum = conic_joint(problem)
+    result = LINEAR_JOINT_SOLVERS[name]().set_params(tol=1e-8).solve(problem)
+    assert result.status == "solved"
+    assert result.violation <= 1e-8
+    assert abs(result.objective - optimum.value) <= optimum.accuracy + 1e-9 * abs(optimum.value)
+    assert result.bound <= optimum.value + optimum.accuracy
+    rough = LINEAR_JOINT_SOLVERS[name]().set_params(tol=0.1).solve(problem)
+    assert rough.violation <= 0.1
+    assert optimum.value - optimum.accuracy <= rough.objective <= optimum.value + rough.gap + optimum.accuracy
+
+
+@every_machine
+@with_and_without_offsets
+@pytest.mark.parametrize("seed", range(4))
+def test_two_classes_over_weights_are_the_binary_machine(machine, bias, seed):
+    problem = random_linear_joint(machine, seed, bias, n_classes=2)
+    scale = 0.5 if machine == "Lee-Lin-Wahba" else 2.0
+    sign = np.where(problem.label == 1, 1.0, -1.0)
+    plain = LinearSolver(tol=1e-9).solve(soft_margin(problem.gram, sign, scale * problem.cost, bias=bias))
+    result = LinearBlockDescent(tol=1e-9).solve(problem)
+    np.testing.assert_allclose(result.objective, plain.objective / scale, rtol=1e-7)
 
 
 @every_machine

@@ -126,4 +126,7 @@ class LinearGram(VectorGram):
         return np.concatenate([self.kernel.diag(in_full(block)) for _, block in self.X])
 
     def dot(self, v):
-        return self.products(self.sums(np.ascontiguousarray(v, dtype=np.float64)))
+        v = np.asarray(v, dtype=np.float64)
+        if v.ndim == 2:
+            return np.column_stack([self.dot(column) for column in v.T]) if v.shape[1] else np.empty((self.n, 0))
+        return self.products(self.sums(np.ascontiguousarray(v)))

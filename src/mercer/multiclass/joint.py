@@ -21,7 +21,7 @@ class WestonWatkins(JointScheme):
     See Also
     --------
     mercer.problems.weston_watkins : The problem.
-    mercer.solvers.BlockDescent : What solves it.
+    mercer.solvers.BlockDescent : What solves it; for linear machines `LinearBlockDescent`.
 
     Notes
     -----
@@ -63,7 +63,7 @@ class CrammerSinger(JointScheme):
     See Also
     --------
     mercer.problems.crammer_singer : The problem.
-    mercer.solvers.BlockDescent : What solves it.
+    mercer.solvers.BlockDescent : What solves it; for linear machines `LinearBlockDescent`.
 
     Notes
     -----
@@ -104,7 +104,7 @@ class LeeLinWahba(JointScheme):
     See Also
     --------
     mercer.problems.lee_lin_wahba : The problem.
-    mercer.solvers.BlockDescent : What solves it.
+    mercer.solvers.BlockDescent : What solves it; for linear machines `LinearBlockDescent`.
 
     Notes
     -----

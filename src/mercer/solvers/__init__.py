@@ -13,6 +13,7 @@ from mercer.solvers.base import (
 )
 from mercer.solvers.descent import CoordinateDescent
 from mercer.solvers.joint import BlockDescent, JointResult
+from mercer.solvers.joint_linear import LinearBlockDescent
 from mercer.solvers.linear import LinearSolver
 from mercer.solvers.newton import ProximalNewton
 from mercer.solvers.simple import SimpleSMO
@@ -26,6 +27,7 @@ __all__ = [
     "CoordinateDescent",
     "History",
     "JointResult",
+    "LinearBlockDescent",
     "LinearSolver",
     "Progress",
     "ProximalNewton",

@@ -23,6 +23,8 @@ class JointlyLabelled(Labelled):
     C: float
     loss: str
     solver: Any
+    # Solvers of one objective; the first of them if nobody has chosen one.
+    _joint_solvers: tuple[type, ...] = (BlockDescent,)
 
     def _check_all(self) -> None:
         super()._check_all()
@@ -44,19 +46,14 @@ class JointlyLabelled(Labelled):
     def _solver(self) -> Any:
         if not isinstance(self._scheme, JointScheme):
             return super()._solver()  # type: ignore[safe-super]
-        if isinstance(self.solver, BlockDescent):
+        if isinstance(self.solver, self._joint_solvers):
             return self.solver
         if isinstance(self.solver, str) and self.solver in DEFAULTS:
-            return BlockDescent(
-                tol=self.tol,
-                gap_tol=self.gap_tol,
-                memory=getattr(self, "memory", "auto"),
-                max_iter=self.max_iter,
-                max_seconds=self.max_seconds,
-                n_threads=self.n_threads,
-            )
+            limits = ("tol", "gap_tol", "memory", "max_iter", "max_seconds", "n_threads")
+            return self._joint_solvers[0](**{name: getattr(self, name) for name in limits if hasattr(self, name)})
+        names = " or a ".join(kind.__name__ for kind in self._joint_solvers)
         raise ValueError(
-            f"solver must be left at its default or be a BlockDescent for multi_class={self.multi_class!r}, got "
+            f"solver must be left at its default or be a {names} for multi_class={self.multi_class!r}, got "
             f"{self.solver!r}."
         )
 

@@ -17,7 +17,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from mercer import svm
 from mercer.gram import LinearGram
 from mercer.problems import soft_margin
-from mercer.solvers import BlockDescent, SparseNewton, combine
+from mercer.solvers import SparseNewton, combine
 
 __all__ = ["LinearSVC", "LinearSVR"]
 
@@ -178,17 +178,13 @@ class LinearSVC(LinearEngine, _classes.LinearSVC):
 
     def _fit_together(self, X: Any, codes: np.ndarray, weight: np.ndarray) -> None:
         """All classes in one objective."""
-        used = np.flatnonzero(weight)
-        translated = self._translated()
-        solver = BlockDescent(tol=self.tol, max_iter=translated["max_iter"] * len(used))
-        machine = svm.LinearSVC(multi_class="crammer_singer", solver=solver, **translated)
+        machine = svm.LinearSVC(multi_class="crammer_singer", **self._translated())
         machine._warns = False  # scikit-learn has a warning of its own
         machine.fit(X, codes, weight)
         weights, offsets, result = machine.coef_, machine.intercept_, machine.result_
         if len(self.classes_) == 2:
             weights, offsets = weights[1:] - weights[:1], offsets[1:] - offsets[:1]
-        passes = -(-result.n_iter // len(used))  # which is what LIBLINEAR counts; a step is one sample
-        self._keep(weights, offsets, result, passes)
+        self._keep(weights, offsets, result, result.n_iter)
 
 
 class LinearSVR(LinearEngine, _classes.LinearSVR):

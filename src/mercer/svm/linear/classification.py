@@ -12,10 +12,7 @@ from mercer.gram import LinearGram
 from mercer.multiclass import JointScheme, OwnMachines, Plan, Task
 from mercer.parameters import Choice, Number
 from mercer.problems import DualProblem, soft_margin
-from mercer.solvers import (
-    combine,
-    warn_unless_solved,
-)
+from mercer.solvers import BlockDescent, LinearBlockDescent, combine, warn_unless_solved
 from mercer.svm.base import one_or_all
 from mercer.svm.folds import Folds, naming_the_fold
 from mercer.svm.joint import JointlyLabelled
@@ -69,7 +66,7 @@ class LinearSVC(ClassifierMixin, JointlyLabelled, PricedMachine):
     warm_start : bool, default=False
         Start from the last solution when `fit` is called again with as many samples.
     solver : {"auto", "newton", "descent"} or Solver, default="auto"
-        See `mercer.solvers`. With one objective for all classes "auto" stands for `BlockDescent`.
+        See `mercer.solvers`. With one objective for all classes "auto" stands for `LinearBlockDescent`.
     callback : callable or None, default=None
         Told the `Progress` of the solver; a true value stops it.
 
@@ -132,6 +129,8 @@ class LinearSVC(ClassifierMixin, JointlyLabelled, PricedMachine):
         "intercept_scaling": Number(0, above=True),
         "class_weight": ClassWeight,
     }
+
+    _joint_solvers = (LinearBlockDescent, BlockDescent)
 
     _plan: Plan
 
