@@ -193,10 +193,16 @@ inline std::size_t walk_over_rows(const KernelSpec& spec, const Level& level, co
                          [&](std::size_t first, std::size_t n, const double* values, std::size_t sample_stride,
                              std::size_t support_stride) {
                            Team alone(1);
+                           std::vector<double> all;
                            const auto ask = [&](std::size_t machine, const std::size_t* samples, std::size_t count,
                                                 double* sums, std::size_t) {
-                             if (count == n && sample_stride == 1) {  // all of them, in their order
+                             if (sample_stride == 1 && count == n) {  // all of them, in their order
                                machines.all_sums(level, machine, values, support_stride, n, sums);
+                             } else if (sample_stride == 1 && 3 * count >= n) {
+                               // All of them, side by side, are sooner done than a third of them one by one.
+                               all.resize(n);
+                               machines.all_sums(level, machine, values, support_stride, n, all.data());
+                               for (std::size_t i = 0; i < count; ++i) sums[i] = all[samples[i]];
                              } else {
                                machines.some_sums(level, machine, values, sample_stride, support_stride, samples, count,
                                                   sums);
