@@ -92,7 +92,7 @@ class Pairs {
         continue;
       }
       const bool due = recorded && run_.wants_record();
-      if (iteration % 1024 == 1023 || run_.n_iter >= run_.options.max_iter || due) {
+      if (iteration % 1024 == 1023 || run_.n_iter >= run_.max_iter || due) {
         if (due) {
           block.write_variables(state_);
           block.write_f(state_);
@@ -158,7 +158,7 @@ class Pairs {
     ActiveSet set(state_.level, matrix.data(), n, block.layers, f, block.group_of,
                   state_.problem.equality == Equality::none ? 0 : state_.n_groups());
     const std::size_t most = run_.n_iter + most_steps;
-    while (run_.n_iter < most && run_.n_iter < run_.options.max_iter && !run_.watch.out_of_time()) {
+    while (run_.n_iter < most && run_.n_iter < run_.max_iter && !run_.watch.out_of_time()) {
       run_.watch.poll();
       ++run_.n_iter;
       const ActiveSet::Step step = set.step();

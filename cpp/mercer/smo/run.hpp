@@ -1,46 +1,28 @@
-// A run of the solver from outside: its steps are counted, its history kept, and it ends where a limit is reached.
+// A run of sequential minimal optimisation: what it records, and what ends it besides the limits of its caller.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
-#include <vector>
 
+#include "../run.hpp"
 #include "../stop.hpp"
 #include "options.hpp"
 #include "state.hpp"
 
 namespace mercer::smo {
 
-struct Run {
+struct Run : mercer::Run {
   const SmoOptions& options;
-  const Watch& watch;
-  std::size_t n_iter = 0;
-  std::vector<Record> history;
 
   Run(const SmoOptions& chosen, const Watch& limits, std::size_t n_points)
-      : options(chosen), watch(limits), stride_(std::max<std::size_t>(8, n_points / 16)) {}
+      : mercer::Run(limits, chosen.max_iter, std::max<std::size_t>(8, n_points / 16)), options(chosen) {}
 
-  bool wants_record() const { return n_iter >= next_record_; }
-
-  // Keep the history short: when full, every second record goes and the stride doubles.
-  void record(State& state, double violation) {
-    constexpr std::size_t most = 256;
-    if (history.size() == most) {
-      std::size_t kept = 0;
-      for (std::size_t k = 0; k < most; k += 2) history[kept++] = history[k];
-      history.resize(kept);
-      stride_ *= 2;
-    }
-    history.push_back({n_iter, state.objective, state.gap(), violation});
-    next_record_ = n_iter + stride_;
-  }
+  void record(State& state, double violation) { mercer::Run::record(state.objective, state.gap(), violation); }
 
   // solved (so far) or the reason to stop; `drift` is how far f may be astray.
   Status check_limits(const State& state, double violation, double drift) const {
-    watch.poll();
-    if (n_iter >= options.max_iter) return Status::max_iter;
-    if (watch.out_of_time()) return Status::max_seconds;
-    if (watch.asks_to_stop({n_iter, state.objective, violation, watch.seconds()})) return Status::stopped;
+    const Status limit = mercer::Run::check_limits(state.objective, violation);
+    if (limit != Status::solved) return limit;
     if (runs_away(state)) return Status::unbounded;
     if (drift > 0.25 * violation) return Status::coarse;
     if (state.unlimited && state.objective < 1.000001 * state.lowest) return Status::indefinite;
@@ -54,8 +36,6 @@ struct Run {
     const double limit = options.unbounded_ratio * state.slope;
     return 2.0 * (state.objective - state.slope) <= limit * limit * state.largest_diagonal;
   }
-
-  std::size_t stride_, next_record_ = 0;
 };
 
 }  // namespace mercer::smo

@@ -20,10 +20,10 @@
 #include <utility>
 #include <vector>
 
-#include "blocks.hpp"
-#include "definite.hpp"
-#include "level.hpp"
-#include "stop.hpp"
+#include "../blocks.hpp"
+#include "../definite.hpp"
+#include "../level.hpp"
+#include "../stop.hpp"
 
 namespace mercer::joint {
 
@@ -43,7 +43,7 @@ struct FewFeatures {
 class ProximalNewton {
  public:
   // a (n_points, n_classes) is where to begin, and then where it ended.
-  ProximalNewton(const Level& level, FewFeatures problem, std::vector<double> a, Watch& watch)
+  ProximalNewton(const Level& level, FewFeatures problem, std::vector<double> a, const Watch& watch)
       : algebra_(level.algebra),
         p_(std::move(problem)),
         n_(p_.n_points),
@@ -421,7 +421,7 @@ class ProximalNewton {
   const Algebra& algebra_;
   FewFeatures p_;
   const std::size_t n_, classes_, d_;
-  Watch& watch_;
+  const Watch& watch_;
   std::vector<double> a_, u_, weights_;  // (n_points, n_classes), and (n_classes, n_features)
   std::vector<double> f_, df_;           // (n_points, n_classes): values at the weights, and along a step
   std::vector<double> v_, lack_;         // of one sample: multipliers, t - m
@@ -429,42 +429,5 @@ class ProximalNewton {
   double width_ = 0.0;
   std::size_t n_steps_ = 0;
 };
-
-// Samples of which a kernel matrix (n, n) is made up but for rounding, in the order of their importance: the pivots of
-// its Cholesky factor. None if it takes more than `most`.
-inline std::vector<std::size_t> find_basis(const Algebra& algebra, const double* matrix, std::size_t n,
-                                           std::size_t most) {
-  constexpr double rounding = 1e-13;
-  std::vector<double> left(n), x(n * most);
-  for (std::size_t c = 0; c < n; ++c) left[c] = matrix[c * n + c];
-  const double largest = *std::max_element(left.begin(), left.end());
-  std::vector<std::size_t> basis;
-  while (true) {
-    const std::size_t pivot = std::size_t(std::max_element(left.begin(), left.end()) - left.begin());
-    if (!(left[pivot] > rounding * largest)) return basis;
-    if (basis.size() == most) return {};
-    const std::size_t r = basis.size();
-    basis.push_back(pivot);
-    const double root = std::sqrt(left[pivot]);
-    for (std::size_t c = 0; c < n; ++c) {
-      double* row = x.data() + c * most;
-      row[r] = (matrix[pivot * n + c] - algebra.inner(row, x.data() + pivot * most, r)) / root;
-      left[c] -= row[r] * row[r];
-    }
-    left[pivot] = 0.0;
-  }
-}
-
-// Feature r of all samples, as x (n, stride) x' is their kernel matrix: from the kernel row of sample `pivot` and the
-// features before.
-inline void extend_features(const Algebra& algebra, const std::vector<double>& row, std::size_t pivot, std::size_t r,
-                            std::size_t stride, std::vector<double>& x) {
-  const std::vector<double> own(x.begin() + std::ptrdiff_t(pivot * stride),
-                                x.begin() + std::ptrdiff_t(pivot * stride + r));
-  const double root = std::sqrt(row[pivot] - algebra.inner(own.data(), own.data(), r));
-  for (std::size_t c = 0; c < row.size(); ++c) {
-    x[c * stride + r] = (row[c] - algebra.inner(x.data() + c * stride, own.data(), r)) / root;
-  }
-}
 
 }  // namespace mercer::joint
