@@ -19,9 +19,9 @@ EPOCHS_PER_ROUND, EPOCHS_PER_CALL = 1000, 100
 # So many epochs may be in vain; then the variables at play, if they are so many at most, are settled together, and if
 # that is in vain so often, too, the run is given up.
 PATIENT_EPOCHS, FEW_AT_PLAY, PATIENCE = 2000, 4000, 5
-# The violation at which the gap is looked at first, and by how much more is asked for when it is too large, at least
-# and at most.
-FIRST_LOOK, FINER, FINEST = 0.01, 0.5, 1e-3
+# The violation at which the gap is looked at first, where a smooth problem is likely to have the gap that is wanted, in
+# units of its root; and by how much more is asked for when it is too large, at least and at most.
+FIRST_LOOK, LIKELY, FINER, FINEST = 0.01, 3.0, 0.5, 1e-3
 # Steps of the solver that settles variables together, at least and for each of them.
 SETTLING_STEPS, SETTLING_STEPS_EACH = 10_000, 50
 
@@ -107,10 +107,11 @@ class _Run(FeatureRun):
         solver, problem = self.solver, self.problem
         most = EPOCHS if solver.max_iter is None else int(solver.max_iter)
         unit = problem.unit(self.a, problem.offsets(self.a, problem.linear))
-        if solver.gap_tol is not None:
-            self.tol = min(self.tol, FIRST_LOOK)
         # A gap goes with the violation, or with its square where a ridge makes the problem smooth.
-        power = 0.5 if (problem.ridge > 0).all() else 1.0
+        smooth = bool((problem.ridge > 0).all())
+        power = 0.5 if smooth else 1.0
+        if solver.gap_tol is not None:
+            self.tol = min(self.tol, FIRST_LOOK, LIKELY * solver.gap_tol**power if smooth else np.inf)
         told = self.callback is not None and not isinstance(self.callback, Interrupt)
         patient = PATIENT_EPOCHS if len(problem.index) > SMALL else EPOCHS_PER_CALL
         per_round = min(patient, EPOCHS_PER_CALL if told else EPOCHS_PER_ROUND)
