@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <vector>
 
 namespace mercer {
 
@@ -153,5 +154,18 @@ struct BlockView {
     return true;
   }
 };
+
+// The nearest change of multipliers, sample by sample, that keeps the sums of those groups whose cost is used up. A
+// group begins at `begin`; one more at the end tells where the last one ends.
+template <class Group>
+void keep_sums(const std::vector<Group>& groups, std::vector<double>& change) {
+  for (std::size_t g = 0; g + 1 < groups.size(); ++g) {
+    if (!groups[g].used_up) continue;
+    const std::size_t begin = groups[g].begin, end = groups[g + 1].begin;
+    double mean = 0.0;
+    for (std::size_t e = begin; e < end; ++e) mean += change[e] / static_cast<double>(end - begin);
+    for (std::size_t e = begin; e < end; ++e) change[e] -= mean;
+  }
+}
 
 }  // namespace mercer

@@ -41,14 +41,6 @@ class WideSamples {
     return static_cast<const double*>(samples.values) + i * samples.features;
   }
 
-  double squared_norm(std::size_t i) const {
-    double sum = 0.0;
-    const std::size_t first = samples.sparse ? std::size_t(samples.starts[i]) : i * samples.features;
-    const std::size_t last = samples.sparse ? std::size_t(samples.starts[i + 1]) : first + samples.features;
-    for (std::size_t e = first; e < last; ++e) sum += samples.value(e) * samples.value(e);
-    return sum;
-  }
-
   // Row i will be needed soon: in any order but that of memory nobody else would know.
   void fetch(std::size_t i) const {
     if (samples.sparse) return;

@@ -25,6 +25,7 @@
 #include "class_weights.hpp"
 #include "linear.hpp"
 #include "parallel.hpp"
+#include "run.hpp"
 #include "stop.hpp"
 
 namespace mercer {
@@ -65,6 +66,7 @@ class JointLinearSolver {
         options_(options),
         team_(team),
         watch_(watch),
+        run_(watch, options.max_epochs, 1),
         n_(problem.n_points),
         classes_(problem.n_classes),
         features_(samples.samples.features),
@@ -84,9 +86,10 @@ class JointLinearSolver {
         rest_(n_, 0),
         pause_(n_, 0),
         row_cost_(samples.entries_per_row()) {
+    const LinearMap map(samples.level, samples.samples);
     double scale = 0.0;
     for (std::size_t i = 0; i < n_; ++i) {
-      curvature_[i] = samples.squared_norm(row(i));
+      curvature_[i] = map.squared_norm(row(i));
       scale += curvature_[i] / double(n_);
     }
     scale_ = scale + problem.constant > 0.0 ? scale + problem.constant : 1.0;
@@ -111,9 +114,9 @@ class JointLinearSolver {
       if (worst_ <= options_.tol && (!bias_ || pull() <= balance_share * options_.tol)) break;
       if (worst_ <= 0.5 * milestone) {
         milestone = worst_;
-        patient_until = epochs_ + stalled_after;
+        patient_until = run_.n_iter + stalled_after;
       }
-      if (epochs_ > patient_until) status_ = Status::stalled;
+      if (run_.n_iter > patient_until) status_ = Status::stalled;
       told_ = 0;
       if (status_ != Status::solved || !may_go_on(worst_)) break;
       if (bias_ && active_.empty()) {  // nothing moves with these offsets: larger and larger steps to others
@@ -133,9 +136,9 @@ class JointLinearSolver {
     }
     result.a = std::move(a_);
     result.f = std::move(f_);
-    result.epochs = epochs_;
+    result.epochs = run_.n_iter;
     result.status = status_;
-    result.history = std::move(history_);
+    result.history = std::move(run_.history);
     result.seconds = watch_.seconds();
     return result;
   }
@@ -169,7 +172,7 @@ class JointLinearSolver {
   static constexpr double penalty_share = 0.1;
   static constexpr std::size_t most_idle = 50;
   static constexpr double balance_share = 0.04;
-  static constexpr std::size_t epochs_per_call = 100, most_records = 256;
+  static constexpr std::size_t epochs_per_call = 100;
 
   std::size_t row(std::size_t i) const { return std::size_t(problem_.point[i]); }
   std::uint32_t own(std::size_t i) const { return std::uint32_t(problem_.label[i]); }
@@ -194,13 +197,13 @@ class JointLinearSolver {
   // Whether nobody and nothing ends the run.
   bool may_go_on(double violation) {
     watch_.poll();
-    if (epochs_ >= options_.max_epochs) {
+    if (run_.n_iter >= options_.max_epochs) {
       status_ = Status::max_iter;
     } else if (watch_.out_of_time()) {
       status_ = Status::max_seconds;
-    } else if (epochs_ >= told_) {
-      told_ = epochs_ + epochs_per_call;
-      if (watch_.asks_to_stop({epochs_, history_.back().objective, violation, watch_.seconds()})) {
+    } else if (run_.n_iter >= told_) {
+      told_ = run_.n_iter + epochs_per_call;
+      if (watch_.asks_to_stop({run_.n_iter, run_.history.back().objective, violation, watch_.seconds()})) {
         status_ = Status::stopped;
       }
     }
@@ -266,15 +269,14 @@ class JointLinearSolver {
       if (relative()) value += total * out[own(i)];
       objective[i] = 0.5 * value - problem_.target * total;
     });
-    Record record{epochs_, 0.0, 0.0, 0.0};
+    double value = 0.0, distance = 0.0;
+    worst_ = 0.0;
     for (std::size_t i = 0; i < n_; ++i) {
-      record.violation = std::max(record.violation, violation[i]);
-      record.objective += objective[i];
-      record.gap += gap[i];
+      worst_ = std::max(worst_, violation[i]);
+      value += objective[i];
+      distance += gap[i];
     }
-    if (history_.size() < most_records) history_.push_back(record);
-    history_.back() = record;
-    worst_ = record.violation;
+    run_.record(value, distance, worst_);
     const double far = options_.shrinking ? worst_ + pull() : infinite;
     for_all([&](std::size_t i, double*, double* slope) {
       full_slopes(i, slope);
@@ -339,12 +341,12 @@ class JointLinearSolver {
 
   // The samples at play, until their violation is below the target, or for about so many epochs.
   void stage(double target, std::size_t length) {
-    const std::size_t until = epochs_ + length;
+    const std::size_t until = run_.n_iter + length;
     const bool late = worst_ <= late_share * problem_.target || length == longest_stage;
     const double still = target <= options_.tol ? balance_share * options_.tol : 0.5 * target;
     std::size_t since = 0, allowed = 0;  // epochs since Newton's method, epochs that it may take
     double before = worst_;              // the violation after it
-    for (double last = worst_; epochs_ < until && may_go_on(last) && !active_.empty();) {
+    for (double last = worst_; run_.n_iter < until && may_go_on(last) && !active_.empty();) {
       last = epoch(target, last);
       ++since;
       const double pulled = pull();
@@ -354,7 +356,7 @@ class JointLinearSolver {
         wake_all();
         continue;
       }
-      if (since < patience || epochs_ >= until) continue;
+      if (since < patience || run_.n_iter >= until) continue;
       if (late && last > 0.5 * before) {  // it crawls
         allowed = std::max(allowed + allowed / 2, since);
         newton(allowed);
@@ -377,7 +379,7 @@ class JointLinearSolver {
 
   // A step for every sample at play. Returns the violation they had.
   double epoch(double target, double last) {
-    ++epochs_;
+    ++run_.n_iter;
     shuffle(active_);
     const double far = options_.shrinking ? far_share * last + pull() : infinite;
     double worst = 0.0;
@@ -477,16 +479,7 @@ class JointLinearSolver {
 
     std::size_t size() const { return classes.size(); }
 
-    // The nearest change that keeps the sums which have to stay.
-    void project(std::vector<double>& change) const {
-      for (std::size_t g = 0; g + 1 < groups.size(); ++g) {
-        if (!groups[g].used_up) continue;
-        const std::size_t begin = groups[g].begin, end = groups[g + 1].begin;
-        double mean = 0.0;
-        for (std::size_t e = begin; e < end; ++e) mean += change[e] / double(end - begin);
-        for (std::size_t e = begin; e < end; ++e) change[e] -= mean;
-      }
-    }
+    void project(std::vector<double>& change) const { keep_sums(groups, change); }
   };
 
   Free find_free() {
@@ -511,7 +504,7 @@ class JointLinearSolver {
 
   // What a change of multipliers does: to w and the sums, and to the slopes.
   void respond(const Free& free, const std::vector<double>& change, std::vector<double>& response) {
-    ++epochs_;
+    ++run_.n_iter;
     const std::size_t n_groups = free.groups.size() - 1;
     const std::size_t work = free.size() * 2 * row_cost_;
     const auto for_group = [&](std::size_t g, auto use) {  // use(sample, begin, size)
@@ -558,8 +551,8 @@ class JointLinearSolver {
 
   // Newton's method on the multipliers between their bounds, for so many epochs at most.
   void newton(std::size_t allowed) {
-    const std::size_t until = epochs_ + allowed;
-    while (epochs_ < until && epochs_ < options_.max_epochs && !watch_.out_of_time()) {
+    const std::size_t until = run_.n_iter + allowed;
+    while (run_.n_iter < until && run_.n_iter < options_.max_epochs && !watch_.out_of_time()) {
       const Free free = find_free();
       if (free.size() == 0) return;
       if (!follow(free, newton_step(free, std::min(until, options_.max_epochs)))) return;
@@ -584,7 +577,7 @@ class JointLinearSolver {
     p = z;
     double squared = inner(r, z);
     const double enough = accuracy * accuracy * squared;
-    for (std::size_t step = 0; step < most_steps && squared > enough && epochs_ < until; ++step) {
+    for (std::size_t step = 0; step < most_steps && squared > enough && run_.n_iter < until; ++step) {
       watch_.poll();
       respond(free, p, product);
       free.project(product);
@@ -647,10 +640,8 @@ class JointLinearSolver {
     for (std::size_t k = 0; k <= classes_; ++k) sum_[k] += dsum_[k];
   }
 
-  static double inner(const std::vector<double>& u, const std::vector<double>& v) {
-    double sums[4] = {};
-    for (std::size_t k = 0; k < u.size(); ++k) sums[k % 4] += u[k] * v[k];
-    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  double inner(const std::vector<double>& u, const std::vector<double>& v) const {
+    return samples_.level.algebra.inner(u.data(), v.data(), u.size());
   }
 
   void shuffle(std::vector<std::uint32_t>& values) {
@@ -674,6 +665,7 @@ class JointLinearSolver {
   const JointLinearOptions& options_;
   Team& team_;
   Watch& watch_;
+  Run run_;  // in epochs
   const std::size_t n_, classes_, features_;
   const bool sparse_, bias_;
   const double rho_;  // B_i'B_i = |a_i|^2 + rho (sum a_i)^2
@@ -687,9 +679,8 @@ class JointLinearSolver {
   bool rested_ = false;  // somebody did in the last epoch
   const std::size_t row_cost_;
   double penalty_ = 0.0, scale_ = 1.0, worst_ = 0.0;  // sigma, size of a sample, violation of all
-  std::size_t epochs_ = 0, told_ = 0;                 // and when the callback is next
+  std::size_t told_ = 0;                              // when the callback is next
   Status status_ = Status::solved;                    // or why the run has ended
-  std::vector<Record> history_;
   Here here_{classes_ + 1, w_.padded() + 1};
   std::uint64_t random_ = 0x9e3779b97f4a7c15;  // the same order on every run
 };

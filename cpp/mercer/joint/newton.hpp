@@ -33,16 +33,7 @@ struct Free {
     }
   }
 
-  // The nearest change that keeps the sums which have to stay.
-  void project(std::vector<double>& change) const {
-    for (std::size_t g = 0; g + 1 < groups.size(); ++g) {
-      if (!groups[g].used_up) continue;
-      const std::size_t begin = groups[g].begin, end = groups[g + 1].begin;
-      double mean = 0.0;
-      for (std::size_t e = begin; e < end; ++e) mean += change[e] / static_cast<double>(end - begin);
-      for (std::size_t e = begin; e < end; ++e) change[e] -= mean;
-    }
-  }
+  void project(std::vector<double>& change) const { keep_sums(groups, change); }
 };
 
 // What a change of multipliers does: to f (n_classes, size), to z, and to the slopes.
