@@ -57,6 +57,14 @@ class BatchIn {
   bool scaled(std::size_t k) const { return scaled_.data()[k]; }
   Totals totals(std::size_t k) const { return {totals_.data()[2 * k], totals_.data()[2 * k + 1]}; }
 
+  // Whether two problems have the same variables: of the same samples, with the same signs and kinds of equality.
+  bool alike(std::size_t k, std::size_t l) const {
+    const std::size_t n = begin(k + 1) - begin(k);
+    return begin(l + 1) - begin(l) == n && equality_.data()[k] == equality_.data()[l] &&
+           std::equal(index_.data() + begin(k), index_.data() + begin(k) + n, index_.data() + begin(l)) &&
+           std::equal(sign_.data() + begin(k), sign_.data() + begin(k) + n, sign_.data() + begin(l));
+  }
+
   // The samples of problem k, ascending.
   std::vector<std::size_t> points(std::size_t k) const {
     std::vector<std::size_t> points(index_.data() + begin(k), index_.data() + begin(k + 1));

@@ -34,9 +34,13 @@ struct Shared {
 
   Shared(const GramIn& gram, const BatchIn& problems, std::size_t largest_small, const Level& level, std::size_t bytes,
          Team& team) {
-    if (gram.kind != GramIn::Kind::vectors || problems.size() < 2) return;
+    if (problems.size() < 2) return;
     const Wanted wanted(problems, largest_small);
     const double all = static_cast<double>(gram.n) * static_cast<double>(gram.n);
+    if (gram.kind == GramIn::Kind::matrix && wanted.large >= 2.0 * all && all * sizeof(float) <= double(bytes)) {
+      round_matrix(gram, team);
+    }
+    if (gram.kind != GramIn::Kind::vectors) return;
     // Values of cheap kernels are made as fast as they can be fetched, unless they are near.
     const bool dear = features_of_a_vector(gram.samples.view) > cheap_features;
     const bool near = all * sizeof(float) <= near_bytes;
@@ -48,11 +52,12 @@ struct Shared {
     if ((dear || near) && wanted.large >= 2.0 * all && all * sizeof(float) <= left) fill_matrix(gram, level, team);
   }
 
-  std::size_t evaluations() const { return triangle.size() + matrix.size(); }
+  std::size_t evaluations() const { return triangle.size() + made_; }
 
  private:
   void fill_matrix(const GramIn& gram, const Level& level, Team& team) {
     matrix.resize(gram.n * gram.n);
+    made_ = matrix.size();
     const std::vector<std::size_t> all = all_positions(gram.n);
     VectorRows<float> rows(gram.spec.view, level, gram.samples.view, all, true, team);
     constexpr std::size_t group = 1024;
@@ -63,6 +68,34 @@ struct Shared {
       rows.rows(all.data() + first, out.size(), out.data());
     }
   }
+
+  void round_matrix(const GramIn& gram, Team& team) {
+    matrix.resize(gram.n * gram.n);
+    const double* const values = gram.matrix.data();
+    team.for_each(gram.n, [&](std::size_t i, std::size_t) {
+      for (std::size_t k = i * gram.n; k < (i + 1) * gram.n; ++k) matrix[k] = float(values[k]);
+    });
+  }
+
+  std::size_t made_ = 0;
+};
+
+// A problem of a path, with what its solver looks at while it lives: the next one begins where it has ended.
+struct Step {
+  DualView view;
+  SmoOptions options;
+  Watch watch;
+  std::unique_ptr<smo::Solver> solver;
+
+  Step(const DualView& problem, const SmoOptions& chosen, bool scaled, Watch limits)
+      : view(problem), options(chosen), watch(std::move(limits)) {
+    options.scaled = scaled;
+  }
+
+  void make_solver(const Level& level, Rows<float>* single, Rows<double>& full, const Step* before, bool on_a_path) {
+    solver = std::make_unique<smo::Solver>(view, options, level, single, full, watch,
+                                           before == nullptr ? nullptr : before->solver.get(), on_a_path);
+  }
 };
 
 // Thrown in a helper when the calling thread has been interrupted.
@@ -71,10 +104,15 @@ struct Cancelled {};
 nb::tuple solve_many(const nb::tuple& gram_source, const nb::tuple& problem_source, Vector<double> start, double tol,
                      const std::string& rule, std::size_t max_iter, double max_seconds, bool shrinking,
                      bool full_precision, double unbounded_ratio, std::size_t memory, std::size_t n_threads,
-                     const std::string& level_name, nb::object callback) {
+                     const std::string& level_name, nb::object callback, std::size_t steps) {
   const GramIn gram = gram_in(gram_source);
   const BatchIn problems(problem_source, std::move(start), gram.n);
   const Level& level = find_level(level_name);
+  if (steps == 0 || problems.size() % steps != 0) throw nb::value_error("the problems do not make up whole paths");
+  for (std::size_t k = 0; k < problems.size(); ++k) {
+    if (k % steps != 0 && !problems.alike(k - 1, k)) throw nb::value_error("the problems of a path must be alike");
+  }
+  const std::size_t n_paths = problems.size() / steps;
   SmoOptions options;
   options.tol = tol;
   if (rule != "gain" && rule != "violation") throw nb::value_error("unknown pair rule");
@@ -84,10 +122,9 @@ nb::tuple solve_many(const nb::tuple& gram_source, const nb::tuple& problem_sour
   options.full_precision = full_precision;
   options.unbounded_ratio = unbounded_ratio;
 
-  // Python is called from the calling thread only: then the problems run one after the other, each on all
-  // threads.
-  const bool one_by_one = problems.size() == 1 || gram.kind == GramIn::Kind::function || !callback.is_none();
-  const std::size_t outer_threads = one_by_one ? 1 : std::max<std::size_t>(1, std::min(n_threads, problems.size()));
+  // Python is called from the calling thread only: then the paths run one after the other, each on all threads.
+  const bool one_by_one = n_paths == 1 || gram.kind == GramIn::Kind::function || !callback.is_none();
+  const std::size_t outer_threads = one_by_one ? 1 : std::max<std::size_t>(1, std::min(n_threads, n_paths));
   const std::size_t inner_threads = one_by_one ? n_threads : 1;
   const std::size_t bytes = memory / outer_threads / 2;  // half for each precision
   BatchOut results(problems);
@@ -101,6 +138,8 @@ nb::tuple solve_many(const nb::tuple& gram_source, const nb::tuple& problem_sour
     return nb::cast<bool>(
         nb::bool_(callback(progress.n_iter, progress.objective, progress.violation, progress.seconds)));
   };
+  const std::function<bool(const Progress&)> told =
+      callback.is_none() ? std::function<bool(const Progress&)>() : report;
   {
     nb::gil_scoped_release unlocked;
     Team outer(outer_threads, [&, signals = SignalPoll()]() mutable {
@@ -112,18 +151,14 @@ nb::tuple solve_many(const nb::tuple& gram_source, const nb::tuple& problem_sour
       }
     });
     const Shared shared(gram, problems, options.exact, level, memory / 2, outer);
-    outer.for_each(problems.size(), [&](std::size_t k, std::size_t worker) {
+    outer.for_each(n_paths, [&](std::size_t path, std::size_t worker) {
       if (cancelled.load()) return;
       // The calling thread listens to signals, the others to the calling thread.
       std::function<void()> poll = poll_cancelled;
       if (worker == 0) poll = SignalPoll();
       Team inner(inner_threads, poll);
-      Watch watch(max_seconds, poll, callback.is_none() ? std::function<bool(const Progress&)>() : report);
-      const std::vector<std::size_t> points = problems.points(k);
-      const std::vector<std::int64_t> places = problems.places(k, points);
-      const DualView view = problems.view(k, points.size(), places.data());
-      SmoOptions own = options;
-      own.scaled = problems.scaled(k);
+      const std::vector<std::size_t> points = problems.points(path * steps);
+      const std::vector<std::int64_t> places = problems.places(path * steps, points);
       try {
         std::unique_ptr<Rows<float>> single;  // small problems are solved in double
         const bool small = points.size() <= options.exact;
@@ -135,7 +170,14 @@ nb::tuple solve_many(const nb::tuple& gram_source, const nb::tuple& problem_sour
         const auto full = small && gram.kind == GramIn::Kind::vectors
                               ? whole_matrix(gram, points, level, shared.triangle, inner)
                               : make_rows<double>(gram, points, level, bytes, options.block, inner);
-        results.put(k, view, smo::Solver(view, own, level, single.get(), *full, watch).solve());
+        std::unique_ptr<Step> before;
+        for (std::size_t k = path * steps; k < (path + 1) * steps; ++k) {
+          const DualView view = problems.view(k, points.size(), places.data());
+          auto step = std::make_unique<Step>(view, options, problems.scaled(k), Watch(max_seconds, poll, told));
+          step->make_solver(level, single.get(), *full, before.get(), steps > 1);
+          results.put(k, view, step->solver->solve());
+          before = std::move(step);
+        }
       } catch (const Cancelled&) {
         return;
       } catch (...) {
@@ -154,11 +196,12 @@ void bind_smo(nb::module_& m) {
   using namespace nb::literals;
   m.def("solve_many", &solve_many, "gram"_a, "problems"_a, "start"_a, "tol"_a, "rule"_a, "max_iter"_a, "max_seconds"_a,
         "shrinking"_a, "full_precision"_a, "unbounded_ratio"_a, "memory"_a, "n_threads"_a, "level"_a = "",
-        "callback"_a.none() = nb::none(),
+        "callback"_a.none() = nb::none(), "steps"_a = 1,
         "Solve dual problems over one Gram matrix by SMO.\n\n"
         "gram: ('vectors', measure, transform, parameters, centre, weights, X), ('matrix', K) or\n"
         "('function', rows, n). problems: flat arrays (starts, index, sign, linear, upper, ridge) and, for every\n"
-        "problem, (equality, totals, scaled); equality is 0 for none, 1 for one, 2 for one per sign. Returns flat\n"
+        "problem, (equality, totals, scaled); equality is 0 for none, 1 for one, 2 for one per sign. Every `steps`\n"
+        "problems are a path, each of which but the first begins where the one before has ended. Returns flat\n"
         "(a, gradient), numbers with the columns (objective, gap, violation, imbalance, offset of sign +, of\n"
         "sign -, seconds), counts with (n_iter, evaluations, status, full_precision), and the histories, rows of\n"
         "(iteration, objective, gap, violation), with where that of each problem starts.");

@@ -17,6 +17,7 @@
 #include "smo/block.hpp"
 #include "smo/options.hpp"
 #include "smo/pairs.hpp"
+#include "smo/path.hpp"
 #include "smo/run.hpp"
 #include "smo/selection.hpp"
 #include "smo/shrinking.hpp"
@@ -30,9 +31,10 @@ inline constexpr double inner_accuracy = 0.3;
 
 class Solver {
  public:
-  // `single` may be null: then everything is done in double.
+  // `single` may be null: then everything is done in double. `before`, if there is one, has solved the problem that
+  // comes before this one on a path, over the same rows.
   Solver(const DualView& problem, const SmoOptions& options, const Level& level, Rows<float>* single,
-         Rows<double>& full, const Watch& watch)
+         Rows<double>& full, const Watch& watch, const Solver* before = nullptr, bool on_a_path = false)
       : options_(options),
         single_(single),
         full_(full),
@@ -44,7 +46,15 @@ class Solver {
         pairs_(state_, run_, accuracy_, full),
         tol_(options.tol),
         block_size_(
-            std::clamp<std::size_t>(problem.n_points / 32, std::min<std::size_t>(128, options.block), options.block)) {}
+            std::clamp<std::size_t>(problem.n_points / 32, std::min<std::size_t>(128, options.block), options.block)),
+        on_a_path_(on_a_path),
+        evaluations_before_(evaluations()) {
+    if (before == nullptr) return;
+    // The rows may still serve what was active at the end.
+    full_.restrict_to(all_positions(problem.n_points));
+    if (single_ != nullptr) single_->restrict_to(all_positions(problem.n_points));
+    follow(*before);
+  }
 
   // The parts refer to each other.
   Solver(const Solver&) = delete;
@@ -53,7 +63,7 @@ class Solver {
   SmoResult solve() {
     bool full = options_.full_precision || single_ == nullptr || state_.size() <= options_.exact;
     if (!full) {
-      accuracy_.start_in(*single_);
+      if (!followed_) accuracy_.start_in(*single_);
       full = !accuracy_.single_resolves(tol_);
     }
     if (full) refresh();
@@ -72,7 +82,8 @@ class Solver {
       if (status == Status::solved && !full) {
         shrinking_.catch_up(*single_);
         if (state_.violation() > tol_) continue;
-        if (accuracy_.confirm(tol_)) {
+        // The next problem of a path goes on from f at all points.
+        if (!on_a_path_ && accuracy_.confirm(tol_)) {
           run_.record(state_, state_.violation());
           if (state_.violation() <= tol_) {
             if (!tighten()) break;
@@ -119,6 +130,37 @@ class Solver {
   }
 
  private:
+  std::size_t evaluations() const { return full_.evaluations() + (single_ ? single_->evaluations() : 0); }
+
+  // Begin where the problem before has ended.
+  void follow(const Solver& before) {
+    const Successor next(before.state_, state_);
+    if (!(next.factor() > 0.0)) return;
+    followed_ = true;
+    state_.largest_diagonal = before.state_.largest_diagonal;
+    const auto other = next.at_new_bounds();
+    if (!other.empty()) {
+      accuracy_.follow(before.accuracy_, 1.0);
+      const std::vector<double> coefficients = before.state_.coefficients();
+      std::vector<std::size_t> changed;
+      std::vector<double> change, f = before.state_.f;
+      state_.put(other, f);
+      state_.changes_since(coefficients, changed, change);
+      if (single_ != nullptr) {
+        single_->add(changed.data(), change.data(), changed.size(), f.data());
+      } else {
+        full_.add(changed.data(), change.data(), changed.size(), f.data());
+      }
+      state_.put(other, std::move(f));
+      accuracy_.add_changes(change);
+      if (state_.objective < next.objective()) return;
+    }
+    accuracy_.follow(before.accuracy_, next.factor());
+    std::vector<double> f = before.state_.f;
+    for (double& value : f) value *= next.factor();
+    state_.put(next.multiple(), std::move(f));
+  }
+
   // f in double for all points.
   void refresh() {
     accuracy_.refresh();
@@ -235,7 +277,7 @@ class Solver {
       }
     }
     result.n_iter = run_.n_iter;
-    result.evaluations = full_.evaluations() + (single_ ? single_->evaluations() : 0);
+    result.evaluations = evaluations() - evaluations_before_;
     result.history = std::move(run_.history);
     result.seconds = run_.watch.seconds();
     return result;
@@ -252,6 +294,8 @@ class Solver {
   Pairs pairs_;
   double tol_;
   std::size_t block_size_, rounds_ = 0;
+  bool on_a_path_, followed_ = false;
+  std::size_t evaluations_before_;
   std::vector<double> delta_;
 };
 

@@ -37,6 +37,16 @@ class Accuracy {
     state_.take_stock();
   }
 
+  // The point is a multiple of that of another run over the same points, and f the same multiple of its f.
+  void follow(const Accuracy& before, double factor) {
+    for (std::size_t i = 0; i < base_.size(); ++i) {
+      base_[i] = factor * before.base_[i];
+      exact_f_[i] = factor * before.exact_f_[i];
+    }
+    squared_change_ = factor * factor * before.squared_change_;
+    rounding_units_ = before.rounding_units_;
+  }
+
   // f of the start, in the working precision.
   template <class T>
   void start_in(Rows<T>& rows) {
@@ -44,8 +54,13 @@ class Accuracy {
     std::vector<double> change;
     state_.changes_since(base_, changed, change);
     rows.add(changed.data(), change.data(), changed.size(), state_.f.data());
-    for (const double c : change) squared_change_ += c * c;
+    add_changes(change);
     state_.take_stock();
+  }
+
+  // Rows of the working precision have been added to f with these coefficients.
+  void add_changes(const std::vector<double>& change) {
+    for (const double c : change) squared_change_ += c * c;
   }
 
   // Is float32 fine enough? Its rounding of kernel values, times the size of a usual solution (steps of violation over

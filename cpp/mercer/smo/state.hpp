@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "../dual.hpp"
@@ -76,6 +77,16 @@ struct State {
       changed.push_back(point);
       change.push_back(now[point] - before[point]);
     }
+  }
+
+  // Other values of the variables, layer by layer, and the f that belongs to them.
+  void put(const std::vector<std::vector<double>>& a, std::vector<double> new_f) {
+    for (std::size_t l = 0; l < layers.size(); ++l) {
+      layers[l].a = a[l];
+      for (std::size_t i = 0; i < size(); ++i) layers[l].classify(i);
+    }
+    f = std::move(new_f);
+    take_stock();
   }
 
   // Position k receives what was at from[k].

@@ -170,11 +170,15 @@ class SMO(BaseEstimator):
         problems: Sequence[DualProblem],
         starts: Sequence[np.ndarray | None] | None = None,
         callback: Callback | None = None,
+        steps: int = 1,
     ) -> Sequence[SolverResult]:
         """Solve problems over one Gram matrix in one native call, threads across problems.
 
         With a callback, or a kernel in Python, they are solved one after the other. Parameters as in `solve`;
         `DualProblems` are solved without Python for each of them, and their results made when somebody looks at one.
+
+        Every `steps` neighbouring problems are a path: the same variables with other bounds or prices, where each
+        problem begins at the solution of the one before, if a multiple of that is feasible. A path has a thread.
         """
         if not len(problems):
             return []
@@ -184,7 +188,7 @@ class SMO(BaseEstimator):
             raise ValueError(
                 f"solve_many needs a start, or None, for each of {len(batch)} problems, got {len(starts)}."
             )
-        results = self._run(batch, batch.feasible(starts), callback)
+        results = self._run(batch, batch.feasible(starts), callback, steps=steps)
         settled = self._settled(batch, results)
         if isinstance(problems, DualProblems) and settled.all():
             return results
@@ -197,6 +201,7 @@ class SMO(BaseEstimator):
         callback: Callback | None,
         *,
         unbounded_ratio: float = SUSPECT_MARGIN,
+        steps: int = 1,
     ) -> SolverResults:
         """The native call."""
         largest = int(problems.parts.sizes.max())
@@ -226,6 +231,7 @@ class SMO(BaseEstimator):
             effective_n_threads(self.n_threads),
             "",
             report,
+            steps,
         )
         objective, gap, violation, imbalance, plus, minus, seconds = numbers.T
         n_iter, evaluations, status, full = counts.T
