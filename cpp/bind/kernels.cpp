@@ -34,6 +34,21 @@ nb::object matrix(const std::string& measure, const std::string& transform, cons
   });
 }
 
+void transform_into(const std::string& measure, const std::string& transform, const Parameters& parameters,
+                    Matrix<double> values, nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out,
+                    std::size_t n_threads, const std::string& level) {
+  const SpecIn spec = spec_in(measure, transform, parameters, std::nullopt, std::nullopt, Samples{});
+  if (spec.view.needs_norms()) throw nb::value_error("this kernel is no function of its measure alone");
+  if (out.shape(0) != values.shape(0) || out.shape(1) != values.shape(1)) {
+    throw nb::value_error("out must have the shape of the values");
+  }
+  const Level& loops = find_level(level);
+  const std::size_t n = values.shape(0) * values.shape(1);
+  nb::gil_scoped_release unlocked;
+  Team team(n_threads, SignalPoll());
+  transform_values(spec.view, loops, values.data(), n, team, out.data());
+}
+
 nb::object dot(const std::string& measure, const std::string& transform, const Parameters& parameters,
                MaybeVector centre, MaybeVector weights, nb::handle x, nb::handle y, Matrix<double> v,
                std::size_t n_threads, const std::string& level) {
@@ -91,6 +106,9 @@ void bind_kernels(nb::module_& m) {
   using namespace nb::literals;
   m.def("kernel_matrix", &matrix, "measure"_a, "transform"_a, "parameters"_a, "centre"_a.none(), "weights"_a.none(),
         "X"_a, "Y"_a, "n_threads"_a, "level"_a = "", "K(X, Y), shape (n, m), in the dtype of X.");
+  m.def("kernel_transform", &transform_into, "measure"_a, "transform"_a, "parameters"_a, "values"_a.noconvert(),
+        "out"_a.noconvert(), "n_threads"_a, "level"_a = "",
+        "Kernel values from those of the measure, both of shape (n, m), into `out`.");
   m.def("kernel_dot", &dot, "measure"_a, "transform"_a, "parameters"_a, "centre"_a.none(), "weights"_a.none(), "X"_a,
         "Y"_a, "V"_a.noconvert(), "n_threads"_a, "level"_a = "",
         "K(X, Y) @ V, shape (n, k), in float64; the matrix is never stored.");

@@ -63,6 +63,32 @@ nb::object dot_rows(const std::string& measure, const std::string& transform, co
   return nb::cast(own(std::move(out), {machines.view.count, xs.view.rows}));
 }
 
+nb::object dot_rows_of_matrix(nb::handle matrix, Vector<std::int64_t> at, const nb::tuple& rows, std::size_t n_threads,
+                              const std::string& level) {
+  Matrix<double> full;
+  Matrix<float> single;
+  const bool is_full = nb::try_cast(matrix, full, false);
+  if (!is_full && !nb::try_cast(matrix, single, false)) throw nb::type_error("K must be C-contiguous float32/float64");
+  const std::size_t n = is_full ? full.shape(0) : single.shape(0), m = at.shape(0);
+  if ((is_full ? full.shape(1) : single.shape(1)) != n) throw nb::value_error("K must be square");
+  for (std::size_t c = 0; c < m; ++c) {
+    if (at.data()[c] < 0 || static_cast<std::size_t>(at.data()[c]) >= n) throw nb::value_error("sample out of range");
+  }
+  const MachinesIn machines = machines_in(rows, n);
+  const Level& loops = find_level(level);
+  auto out = std::make_unique_for_overwrite<double[]>(machines.view.count * m);
+  {
+    nb::gil_scoped_release unlocked;
+    Team team(n_threads, SignalPoll());
+    if (is_full) {
+      matrix_dot_rows(loops, full.data(), n, at.data(), m, machines.view, team, out.get());
+    } else {
+      matrix_dot_rows(loops, single.data(), n, at.data(), m, machines.view, team, out.get());
+    }
+  }
+  return nb::cast(own(std::move(out), {machines.view.count, m}));
+}
+
 nb::tuple vote_by_kernel(const std::string& measure, const std::string& transform, const Parameters& parameters,
                          MaybeVector centre, MaybeVector weights, nb::handle x, nb::handle y, const nb::tuple& rows,
                          Vector<double> offsets, std::size_t n_classes, std::size_t n_threads,
@@ -129,6 +155,8 @@ void bind_machines(nb::module_& m) {
   m.def("kernel_dot_rows", &dot_rows, "measure"_a, "transform"_a, "parameters"_a, "centre"_a.none(), "weights"_a.none(),
         "X"_a, "Y"_a, "rows"_a, "n_threads"_a, "level"_a = "",
         "rows @ K(Y, X), shape (k, n), in float64, for sparse rows (data, indices, indptr) over the samples Y.");
+  m.def("matrix_dot_rows", &dot_rows_of_matrix, "K"_a, "at"_a.noconvert(), "rows"_a, "n_threads"_a, "level"_a = "",
+        "rows @ K[:, at], shape (k, m), in float64, for sparse rows (data, indices, indptr) over the samples of K.");
   m.def("kernel_vote", &vote_by_kernel, "measure"_a, "transform"_a, "parameters"_a, "centre"_a.none(),
         "weights"_a.none(), "X"_a, "Y"_a, "rows"_a, "offsets"_a.noconvert(), "n_classes"_a, "n_threads"_a,
         "level"_a = "",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <limits>
 
 #include "../mercer/triangle.hpp"
 #include "arrays.hpp"
@@ -104,13 +105,17 @@ struct Cancelled {};
 nb::tuple solve_many(const nb::tuple& gram_source, const nb::tuple& problem_source, Vector<double> start, double tol,
                      const std::string& rule, std::size_t max_iter, double max_seconds, bool shrinking,
                      bool full_precision, double unbounded_ratio, std::size_t memory, std::size_t n_threads,
-                     const std::string& level_name, nb::object callback, std::size_t steps) {
+                     const std::string& level_name, nb::object callback, std::size_t steps, std::size_t width,
+                     double seconds, nb::object finished) {
   const GramIn gram = gram_in(gram_source);
   const BatchIn problems(problem_source, std::move(start), gram.n);
   const Level& level = find_level(level_name);
-  if (steps == 0 || problems.size() % steps != 0) throw nb::value_error("the problems do not make up whole paths");
+  if (steps == 0 || width == 0 || problems.size() % (steps * width) != 0) {
+    throw nb::value_error("the problems do not make up whole paths");
+  }
   for (std::size_t k = 0; k < problems.size(); ++k) {
-    if (k % steps != 0 && !problems.alike(k - 1, k)) throw nb::value_error("the problems of a path must be alike");
+    const bool first = k / width % steps == 0;
+    if (!first && !problems.alike(k - width, k)) throw nb::value_error("the problems of a path must be alike");
   }
   const std::size_t n_paths = problems.size() / steps;
   SmoOptions options;
@@ -129,6 +134,8 @@ nb::tuple solve_many(const nb::tuple& gram_source, const nb::tuple& problem_sour
   const std::size_t bytes = memory / outer_threads / 2;  // half for each precision
   BatchOut results(problems);
   std::atomic<bool> cancelled{false};
+  std::atomic<std::size_t> n_finished{0};
+  const Watch whole(seconds, {}, {});
 
   const auto poll_cancelled = [&] {
     if (cancelled.load()) throw Cancelled{};
@@ -157,8 +164,9 @@ nb::tuple solve_many(const nb::tuple& gram_source, const nb::tuple& problem_sour
       std::function<void()> poll = poll_cancelled;
       if (worker == 0) poll = SignalPoll();
       Team inner(inner_threads, poll);
-      const std::vector<std::size_t> points = problems.points(path * steps);
-      const std::vector<std::int64_t> places = problems.places(path * steps, points);
+      const std::size_t head = path / width * width * steps + path % width;
+      const std::vector<std::size_t> points = problems.points(head);
+      const std::vector<std::int64_t> places = problems.places(head, points);
       try {
         std::unique_ptr<Rows<float>> single;  // small problems are solved in double
         const bool small = points.size() <= options.exact;
@@ -171,12 +179,18 @@ nb::tuple solve_many(const nb::tuple& gram_source, const nb::tuple& problem_sour
                               ? whole_matrix(gram, points, level, shared.triangle, inner)
                               : make_rows<double>(gram, points, level, bytes, options.block, inner);
         std::unique_ptr<Step> before;
-        for (std::size_t k = path * steps; k < (path + 1) * steps; ++k) {
+        for (std::size_t k = head; k < head + steps * width; k += width) {
           const DualView view = problems.view(k, points.size(), places.data());
-          auto step = std::make_unique<Step>(view, options, problems.scaled(k), Watch(max_seconds, poll, told));
+          const double left = std::min(max_seconds, seconds - whole.seconds());
+          auto step = std::make_unique<Step>(view, options, problems.scaled(k), Watch(left, poll, told));
           step->make_solver(level, single.get(), *full, before.get(), steps > 1);
           results.put(k, view, step->solver->solve());
           before = std::move(step);
+          ++n_finished;
+          if (worker == 0 && !finished.is_none()) {
+            nb::gil_scoped_acquire locked;
+            finished(n_finished.load());
+          }
         }
       } catch (const Cancelled&) {
         return;
@@ -194,14 +208,18 @@ nb::tuple solve_many(const nb::tuple& gram_source, const nb::tuple& problem_sour
 
 void bind_smo(nb::module_& m) {
   using namespace nb::literals;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
   m.def("solve_many", &solve_many, "gram"_a, "problems"_a, "start"_a, "tol"_a, "rule"_a, "max_iter"_a, "max_seconds"_a,
         "shrinking"_a, "full_precision"_a, "unbounded_ratio"_a, "memory"_a, "n_threads"_a, "level"_a = "",
-        "callback"_a.none() = nb::none(), "steps"_a = 1,
+        "callback"_a.none() = nb::none(), "steps"_a = 1, "width"_a = 1, "seconds"_a = infinity,
+        "finished"_a.none() = nb::none(),
         "Solve dual problems over one Gram matrix by SMO.\n\n"
         "gram: ('vectors', measure, transform, parameters, centre, weights, X), ('matrix', K) or\n"
         "('function', rows, n). problems: flat arrays (starts, index, sign, linear, upper, ridge) and, for every\n"
-        "problem, (equality, totals, scaled); equality is 0 for none, 1 for one, 2 for one per sign. Every `steps`\n"
-        "problems are a path, each of which but the first begins where the one before has ended. Returns flat\n"
+        "problem, (equality, totals, scaled); equality is 0 for none, 1 for one, 2 for one per sign. Paths of\n"
+        "`steps` problems lie side by side, `width` of them: each problem but the first `width` begins where the one\n"
+        "`width` before it has ended. All together take so many `seconds`; `finished` is told, now and then, how many\n"
+        "are done. Returns flat\n"
         "(a, gradient), numbers with the columns (objective, gap, violation, imbalance, offset of sign +, of\n"
         "sign -, seconds), counts with (n_iter, evaluations, status, full_precision), and the histories, rows of\n"
         "(iteration, objective, gap, violation), with where that of each problem starts.");

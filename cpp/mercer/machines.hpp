@@ -59,6 +59,27 @@ struct Machines {
   }
 };
 
+// out (machines, m) = the sums of all machines, over all n samples, at m of these: K (n, n) is symmetric and in memory.
+template <class S>
+void matrix_dot_rows(const Level& level, const S* K, std::size_t n, const std::int64_t* at, std::size_t m,
+                     const Machines& machines, Team& team, double* out) {
+  constexpr std::size_t width = 64;
+  std::vector<char> used(n, 0);
+  for (std::size_t e = 0; e < machines.begin(machines.count); ++e)
+    used[static_cast<std::size_t>(machines.columns[e])] = 1;
+  team.for_each((m + width - 1) / width, [&](std::size_t b, std::size_t) {
+    const std::size_t first = b * width, size = std::min(width, m - first);
+    std::vector<double> table(n * size);  // the columns side by side
+    for (std::size_t i = 0; i < n; ++i) {
+      const S* const row = K + i * n;
+      for (std::size_t c = 0; used[i] && c < size; ++c) table[i * size + c] = double(row[at[first + c]]);
+    }
+    for (std::size_t k = 0; k < machines.count; ++k) {
+      machines.all_sums(level, k, table.data(), size, size, out + k * m + first);
+    }
+  });
+}
+
 // out (machines, n) = the sums of all machines for n samples x over the support vectors y.
 inline void kernel_dot_rows(const KernelSpec& spec, const Level& level, const Samples& x, const Samples& y,
                             const Machines& machines, Team& team, double* out) {

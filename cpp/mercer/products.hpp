@@ -41,6 +41,22 @@ void kernel_matrix(const KernelSpec& spec, const Level& level, const Samples& x,
   });
 }
 
+// out = g(values), the transform of measures that have been computed before; not for kernels that need norms.
+inline void transform_values(const KernelSpec& spec, const Level& level, const double* values, std::size_t n,
+                             Team& team, double* out) {
+  constexpr std::size_t width = panel_width<double>, stretch = 256 * width;
+  team.for_each((n + stretch - 1) / stretch, [&](std::size_t s, std::size_t) {
+    const std::size_t end = std::min(n, (s + 1) * stretch);
+    for (std::size_t first = s * stretch; first < end; first += width) {
+      const std::size_t size = std::min(width, end - first);
+      double row[width] = {};
+      std::copy_n(values + first, size, row);
+      level.full.transform(spec, 0.0, nullptr, row);
+      std::copy_n(row, size, out + first);
+    }
+  });
+}
+
 // out (n, k) = K(x, y) v with v (m, k), summed over y in its order. The larger side is laid out as columns, so that one
 // sample against many support vectors wastes no tile.
 template <class T>

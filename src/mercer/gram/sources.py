@@ -9,12 +9,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csr_array
 from sklearn.utils.validation import check_array
 
+from mercer import _native
 from mercer.gram.memory import memory_budget
 from mercer.kernels.base import Kernel
-from mercer.kernels.samples import n_samples, native_samples, row_blocks, take
+from mercer.kernels.samples import n_samples, native_rows, native_samples, row_blocks, take
+from mercer.threads import effective_n_threads
 
 __all__ = ["FunctionGram", "Gram", "MatrixGram", "VectorGram", "make_gram"]
 
@@ -75,6 +77,11 @@ class Gram(ABC):
         for block in row_blocks(len(rows), self.n):
             product[block] = (V @ self.rows(rows[block])[:, columns].T).T
         return product
+
+    def values_at(self, rows: csr_array, at: np.ndarray) -> np.ndarray:
+        """rows @ K[:, at] in float64, for sparse rows of coefficients over all samples: decision functions at some."""
+        support = np.unique(rows.indices)
+        return self.dot_part(at, support, csr_array(rows[:, support].T)).T
 
     @cached_property
     def definite(self) -> bool:
@@ -147,6 +154,14 @@ class MatrixGram(Gram):
         super().__init__(n, definite)
         self._check_symmetry()
 
+    @classmethod
+    def of_checked(cls, matrix: np.ndarray, definite: bool | None) -> "MatrixGram":
+        """A matrix in C order that is known to be finite and symmetric, such as a kernel makes."""
+        gram = object.__new__(cls)
+        Gram.__init__(gram, len(matrix), definite)
+        gram.matrix, gram.dtype = matrix, matrix.dtype
+        return gram
+
     def _check_symmetry(self) -> None:
         if self.n**2 <= SYMMETRY_SAMPLE:
             i, j = np.triu_indices(self.n, 1)
@@ -169,6 +184,14 @@ class MatrixGram(Gram):
 
     def dot(self, v):
         return self.matrix @ v
+
+    def dot_part(self, rows, columns, V):
+        V = coo_array(V)
+        return self.values_at(csr_array((V.data, (V.col, columns[V.row])), shape=(V.shape[1], self.n)), rows).T
+
+    def values_at(self, rows, at):
+        at = np.ascontiguousarray(at, dtype=np.int64)
+        return _native.matrix_dot_rows(self.matrix, at, native_rows(rows), effective_n_threads())
 
 
 class VectorGram(Gram):

@@ -1,6 +1,6 @@
 """Sequential minimal optimisation, native."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -170,7 +170,11 @@ class SMO(BaseEstimator):
         problems: Sequence[DualProblem],
         starts: Sequence[np.ndarray | None] | None = None,
         callback: Callback | None = None,
+        *,
         steps: int = 1,
+        width: int = 1,
+        seconds: float = np.inf,
+        finished: Callable[[int], object] | None = None,
     ) -> Sequence[SolverResult]:
         """Solve problems over one Gram matrix in one native call, threads across problems.
 
@@ -178,7 +182,10 @@ class SMO(BaseEstimator):
         `DualProblems` are solved without Python for each of them, and their results made when somebody looks at one.
 
         Every `steps` neighbouring problems are a path: the same variables with other bounds or prices, where each
-        problem begins at the solution of the one before, if a multiple of that is feasible. A path has a thread.
+        problem begins at the solution of the one before, if a multiple of that is feasible. Of more than one path side
+        by side, `width` of them, come all first problems, then all second ones, and so on. A path has a thread. All
+        problems together take no more than so many `seconds`, as if each had run into its own limit; `finished` is told
+        now and then how many are done.
         """
         if not len(problems):
             return []
@@ -188,7 +195,8 @@ class SMO(BaseEstimator):
             raise ValueError(
                 f"solve_many needs a start, or None, for each of {len(batch)} problems, got {len(starts)}."
             )
-        results = self._run(batch, batch.feasible(starts), callback, steps=steps)
+        paths = {"steps": steps, "width": width, "seconds": seconds, "finished": finished}
+        results = self._run(batch, batch.feasible(starts), callback, paths=paths)
         settled = self._settled(batch, results)
         if isinstance(problems, DualProblems) and settled.all():
             return results
@@ -201,7 +209,7 @@ class SMO(BaseEstimator):
         callback: Callback | None,
         *,
         unbounded_ratio: float = SUSPECT_MARGIN,
-        steps: int = 1,
+        paths: dict[str, Any] | None = None,
     ) -> SolverResults:
         """The native call."""
         largest = int(problems.parts.sizes.max())
@@ -231,7 +239,7 @@ class SMO(BaseEstimator):
             effective_n_threads(self.n_threads),
             "",
             report,
-            steps,
+            **(paths or {}),
         )
         objective, gap, violation, imbalance, plus, minus, seconds = numbers.T
         n_iter, evaluations, status, full = counts.T

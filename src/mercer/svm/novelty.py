@@ -97,6 +97,10 @@ class NoveltyDetector(OutlierMixin, SupportVectorMachine, ABC):
         self._warn_unless_solved()
         self.n_support_ = np.array([len(self.support_)])
 
+    def _decision_from(self, values: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
+        """Decision values from those of ``K @ dual_coef_ + intercept_`` and from k(x, x)."""
+        return values
+
     def _resolution(self) -> float:
         """What `tol` allows a decision value to be off."""
         return self.tol
@@ -363,6 +367,9 @@ class SVDD(NoveltyDetector):
         decision = squared_radius - (diagonal - 2.0 * f / tau + squared_centre)
         self._diagonal = float(diagonal[0]) if np.ptp(diagonal) <= 1e-9 * abs(diagonal[0]) else None
         return 2.0 * result.a / tau, squared_radius - squared_centre, decision
+
+    def _decision_from(self, values, diagonal):
+        return values - diagonal
 
     def _resolution(self):
         return 2.0 * self.tol / self._tau

@@ -51,8 +51,7 @@ class SupportVectorRegressor(MultiOutputMixin, RegressorMixin, SupportVectorMach
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         self._check_all()
-        X, y = self._take_samples(X, y, multi_output=True, y_numeric=True)
-        y = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
+        X, y = self._take_targets(X, y)
         weight = self._weights(sample_weight, X)
         index = np.flatnonzero(weight)
         targets = y[:, np.newaxis] if y.ndim == 1 else y
@@ -81,6 +80,11 @@ class SupportVectorRegressor(MultiOutputMixin, RegressorMixin, SupportVectorMach
         self._keep_model(X, rows, offsets, results)
         self._warn_unless_solved()
         self.n_support_ = np.array([len(self.support_)])
+
+    def _take_targets(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        """Checked samples and their values in float64."""
+        X, y = self._take_samples(X, y, multi_output=True, y_numeric=True)
+        return X, check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
 
     def predict(self, X):
         """Values.

@@ -1,0 +1,98 @@
+"""The kernel matrices of a search: made once where folds and cells can share them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from mercer import _native
+from mercer.gram import Gram, MatrixGram, make_gram, memory_budget
+from mercer.kernels import Kernel, as_kernel
+from mercer.kernels.base import NativeSpec
+from mercer.kernels.samples import n_samples, native_samples, take
+from mercer.kernels.vectors.base import VectorKernel, measure
+from mercer.selection.splits import Split
+from mercer.threads import effective_n_threads
+
+__all__ = ["Grams"]
+
+# Kernels that are no function of the measure of two samples alone.
+NEED_NORMS = ("cosine", "tanimoto")
+
+
+class Grams:
+    """Kernel matrices over all samples, as every fold is to see them.
+
+    What enters a kernel or a preprocessing step from the data comes from the training part of a fold alone. Where that
+    makes no difference, and there is no preprocessing, all folds share one matrix. Matrices are stored in float64 if
+    they fit the budget; those that are functions of the same distances, or inner products, share these, too.
+
+    Parameters
+    ----------
+    X : samples
+    y : targets or None
+        For preprocessing that looks at them.
+    weight : array of shape (n,)
+    splits : list of (train, test)
+    memory : float or "auto"
+        Megabytes, see `mercer.gram.memory_budget`.
+    """
+
+    def __init__(self, X: Any, y: Any, weight: np.ndarray, splits: list[Split], memory: Any):
+        self.X, self.y, self.weight, self.splits, self.memory = X, y, weight, splits, memory
+        self._measured: tuple[Any, np.ndarray] | None = None
+        self._room: np.ndarray | None = None
+
+    def of(self, machine: Any, preprocess: Any) -> Iterator[tuple[list[int], Gram]]:
+        """Folds with their matrix, for the kernel of a machine; the matrix is good until the next one is asked for."""
+        everyone = list(range(len(self.splits)))
+        if preprocess is None and machine._precomputed:
+            yield everyone, machine._make_gram(self.X, self.weight)
+            return
+        kernel = as_kernel(machine.kernel)
+        if preprocess is None:
+            resolved = [self._resolved(kernel, self.X, train) for train, _ in self.splits]
+            if all(one == resolved[0] for one in resolved[1:]):
+                yield everyone, self._gram(resolved[0], self.X, shared=True)
+                return
+            for k in everyone:
+                yield [k], self._gram(resolved[k], self.X, shared=True)
+            return
+        for k, (train, _) in enumerate(self.splits):
+            X = machine._take_samples(self.preprocessed(preprocess, train))
+            yield [k], self._gram(self._resolved(kernel, X, train), X, shared=False)
+
+    def _resolved(self, kernel: Kernel, X: Any, train: np.ndarray) -> Kernel:
+        return kernel.resolve(take(X, train), self.weight[train])
+
+    def preprocessed(self, preprocess: Any, train: np.ndarray) -> Any:
+        """All samples, after a preprocessing that has seen the training part alone."""
+        targets = () if self.y is None else (take(self.y, train),)
+        return clone(preprocess).fit(take(self.X, train), *targets).transform(self.X)
+
+    def _gram(self, kernel: Kernel, X: Any, shared: bool) -> Gram:
+        # The matrix, its working copy in float32 and the distances.
+        n, budget = n_samples(X), memory_budget(self.memory)
+        if n**2 * 12 > budget:
+            return make_gram(kernel, X, self.memory)
+        spec = kernel.native() if isinstance(kernel, VectorKernel) else None
+        if spec is None:
+            return make_gram(kernel, X, self.memory) if n**2 * 16 > budget else MatrixGram(kernel(X), kernel.definite)
+        X = kernel.prepare(X)[0].astype(np.float64, copy=False)
+        if not shared or spec.transform in NEED_NORMS or n**2 * 20 > budget:
+            return MatrixGram(kernel(X), kernel.definite)
+        return MatrixGram.of_checked(self._transformed(spec, X), kernel.definite)
+
+    def _transformed(self, spec: NativeSpec, X: Any) -> np.ndarray:
+        """The kernel matrix from what it is a function of."""
+        key = (spec.measure, None if spec.weights is None else spec.weights.tobytes())
+        if self._measured is None or self._measured[0] != key:
+            self._measured = key, measure(spec.measure, X, X, spec.weights)
+        values = self._measured[1]
+        if self._room is None:
+            self._room = np.empty_like(values)
+        _native.kernel_transform(
+            spec.measure, spec.transform, spec.parameters, values, self._room, effective_n_threads()
+        )
+        return self._room

@@ -1,0 +1,55 @@
+"""Which samples are learnt from, and which are held out."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_cv
+
+from mercer.calibration.folds import number
+from mercer.kernels.samples import n_samples
+
+__all__ = ["Split", "make_splits"]
+
+Split = tuple[np.ndarray, np.ndarray]
+"""Numbers of the samples to train on and of those to judge by."""
+
+# The share of the samples that "holdout" holds out.
+HELD_OUT = 0.25
+
+
+def make_splits(cv: Any, estimator: Any, X: Any, y: Any, groups: Any, random_state: Any) -> list[Split]:
+    """The splits that `cv` stands for.
+
+    Parameters
+    ----------
+    cv : int, "holdout", splitter, iterable of (train, test) or None
+        An int, or None for 5, means folds as scikit-learn makes them: stratified, not shuffled. "holdout" holds out a
+        quarter of the samples, once.
+    estimator : estimator
+    X, y, groups : samples, targets or None, groups or None
+    random_state : int, RandomState instance or None
+        Shuffles for "holdout".
+
+    Returns
+    -------
+    list of (train, test)
+    """
+    n, classifier = n_samples(X), is_classifier(estimator)
+    if isinstance(cv, str):
+        if cv != "holdout":
+            raise ValueError(f"cv must be an int >= 2, 'holdout', a splitter or an iterable of splits, got {cv!r}.")
+        splitter = StratifiedShuffleSplit if classifier else ShuffleSplit
+        cv = splitter(n_splits=1, test_size=HELD_OUT, random_state=random_state)
+    if isinstance(cv, bool) or (isinstance(cv, (int, np.integer)) and cv < 2):
+        raise ValueError(f"cv must be an int >= 2, 'holdout', a splitter or an iterable of splits, got {cv!r}.")
+    given = not isinstance(cv, (int, np.integer)) and cv is not None and not hasattr(cv, "split")
+    found = cv if given else check_cv(cv, y, classifier=classifier).split(np.empty((n, 0)), y, groups)
+    splits = [(number(train, n), number(test, n)) for train, test in found]
+    if not splits:
+        raise ValueError("cv must have at least one split, got none.")
+    for k, parts in enumerate(splits):
+        for part, name in zip(parts, ("training", "test"), strict=True):
+            if not len(part):
+                raise ValueError(f"cv must have samples on both sides, split {k} has none in its {name} part.")
+    return splits

@@ -1,0 +1,237 @@
+"""What a machine is to learn from samples, whichever of them it sees and whatever its parameters are.
+
+A `Study` has checked the samples once. A `Lesson` is what a machine, with its parameters, makes of some of them: its
+problems, and from their solutions its decision functions. Cross-validation over a kernel matrix stands on these.
+"""
+
+from abc import ABC, abstractmethod
+from copy import copy
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mercer.gram import Gram
+from mercer.kernels.samples import n_samples
+from mercer.multiclass import JointScheme, Plan, Tasks
+from mercer.problems import DualProblems
+from mercer.segments import Segments
+from mercer.solvers import SolverResults
+from mercer.svm.base import SparseRows
+from mercer.svm.classification import SupportVectorClassifier
+from mercer.svm.novelty import NoveltyDetector
+from mercer.svm.regression import SupportVectorRegressor
+
+__all__ = ["Lesson", "Study", "study"]
+
+
+class Decisions(NamedTuple):
+    """Decision functions: coefficients of the samples, a row for each, and offsets."""
+
+    coefficients: SparseRows
+    offset: np.ndarray
+
+
+class Lesson(ABC):
+    """The problems of a machine for some of the samples."""
+
+    problems: DualProblems
+
+    @abstractmethod
+    def functions(self, results: SolverResults) -> Decisions:
+        """Decision functions, from the solutions of the problems."""
+
+    @abstractmethod
+    def decision(self, values: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
+        """What `decision_function` gives, from the values of all functions, shape (m, n_functions), and k(x, x)."""
+
+    @abstractmethod
+    def predict(self, decision: np.ndarray) -> np.ndarray:
+        """Predictions, from what `decision_function` gives."""
+
+
+class Study(ABC):
+    """Checked samples.
+
+    Attributes
+    ----------
+    X : samples
+    weight : array of shape (n,)
+    y : array of shape (n,) or (n, n_outputs), or None
+        What predictions are compared with.
+    """
+
+    X: Any
+    weight: np.ndarray
+    y: Any
+
+    @abstractmethod
+    def lesson(self, machine: Any, gram: Gram, train: np.ndarray) -> Lesson:
+        """What the machine is to learn from the samples of these numbers; those of weight zero are left out."""
+
+    def seen(self, train: np.ndarray) -> np.ndarray:
+        """The samples that count."""
+        return train[self.weight[train] > 0]
+
+
+def study(machine: Any, X: Any, y: Any, sample_weight: Any) -> Study | None:
+    """The study of a machine; None for one whose lessons are not problems over a kernel matrix.
+
+    The machine notes what it sees of the samples: features and classes.
+    """
+    if isinstance(machine, SupportVectorClassifier):
+        scheme = machine._scheme
+        other = isinstance(scheme, JointScheme) or scheme.calibrated or machine.probability
+        return None if other else Classified(machine, X, y, sample_weight)
+    if isinstance(machine, SupportVectorRegressor):
+        return Measured(machine, X, y, sample_weight)
+    return Gathered(machine, X, y, sample_weight) if isinstance(machine, NoveltyDetector) else None
+
+
+# --- classes ----------------------------------------------------------------------------------------------
+
+
+class Classified(Study):
+    """Samples with classes."""
+
+    def __init__(self, machine: SupportVectorClassifier, X: Any, y: Any, sample_weight: Any):
+        machine._check_all()
+        self.X, self.y = machine._take_samples(X, y)
+        self.weight = machine._weights(sample_weight, self.X)
+        self.codes = machine._encode(self.y, self.weight)
+        self.classes = machine.classes_
+        self._plan = lru_cache(maxsize=None)(self._make_plan)
+        self._tasks = lru_cache(maxsize=None)(self._make_tasks)
+
+    def lesson(self, machine, gram, train):
+        # Only what the folds see of it counts: a class may be missing.
+        codes = np.full(len(self.codes), -1)
+        seen = self.seen(train)
+        present, codes[seen] = np.unique(self.codes[seen], return_inverse=True)
+        machine.classes_ = self.classes[present]
+        if len(present) < 2:
+            raise ValueError(
+                f"cv leaves {len(present)} class to train on in one of its splits, a classifier needs two."
+            )
+        scheme = _Key(machine._scheme, (len(present), getattr(machine, "loss", "hinge")))
+        plan = self._plan(scheme)
+        tasks = self._tasks(scheme, _Key(codes, codes.tobytes()))
+        weight = self.weight * machine._class_weights(codes, self.weight)
+        problems = machine._problems_of(plan.scheme, gram, tasks, weight[tasks.samples])
+        return ClassLesson(machine, plan, tasks, problems)
+
+    def _make_plan(self, scheme: "_Key") -> Plan:
+        return scheme.value.plan(*scheme.key)
+
+    def _make_tasks(self, scheme: "_Key", codes: "_Key") -> Tasks:
+        return self._plan(scheme).tasks(codes.value, self.weight)
+
+
+class _Key:
+    """A value that is the same as another one if the keys are, and the values' parameters where they have some."""
+
+    def __init__(self, value: Any, key: Any):
+        self.value = value
+        self.key = key
+        self._all = (key, repr(value)) if hasattr(value, "get_params") else (key,)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and self._all == other._all
+
+    def __hash__(self) -> int:
+        return hash(self._all)
+
+
+class ClassLesson(Lesson):
+    """Machines between classes."""
+
+    def __init__(self, machine: SupportVectorClassifier, plan: Plan, tasks: Tasks, problems: DualProblems):
+        self.machine, self.plan, self.tasks, self.problems = machine, plan, tasks, problems
+        self.classes = machine.classes_
+
+    def functions(self, results):
+        functions, _ = self.machine._functions(self.plan.scheme, self.tasks, self.problems, results)
+        return Decisions(functions.coefficients, functions.offset)
+
+    def decision(self, values, diagonal):
+        return self.plan.decision(values)
+
+    def predict(self, decision):
+        return self.classes[(decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)]
+
+
+# --- values -----------------------------------------------------------------------------------------------
+
+
+class Measured(Study):
+    """Samples with values."""
+
+    def __init__(self, machine: SupportVectorRegressor, X: Any, y: Any, sample_weight: Any):
+        machine._check_all()
+        self.X, self.y = machine._take_targets(X, y)
+        self.weight = machine._weights(sample_weight, self.X)
+
+    def lesson(self, machine, gram, train):
+        return ValueLesson(machine, gram, self.seen(train), self.y, self.weight)
+
+
+class ValueLesson(Lesson):
+    """A tube for every output."""
+
+    def __init__(self, machine: SupportVectorRegressor, gram: Gram, train: np.ndarray, y: np.ndarray, weight: Any):
+        self.machine, self.train, self.single = machine, train, y.ndim == 1
+        targets = y[:, np.newaxis] if self.single else y
+        self.problems = DualProblems.of(
+            [machine._problem(gram, train, column[train], weight[train]) for column in targets.T]
+        )
+
+    def functions(self, results):
+        n, m = len(self.train), len(results)
+        a = results.a.reshape(m, 2, n)
+        parts = Segments.of_sizes([n] * m)
+        offset = np.array([self.machine._tube(result)[0] for result in results])
+        return Decisions(SparseRows(parts, np.tile(self.train, m), (a[:, 0] - a[:, 1]).ravel()), offset)
+
+    def decision(self, values, diagonal):
+        return values[:, 0] if self.single else values
+
+    def predict(self, decision):
+        return decision
+
+
+# --- one class --------------------------------------------------------------------------------------------
+
+
+class Gathered(Study):
+    """Samples of one class, perhaps with labels +1 and -1 to compare with, which are not learnt from."""
+
+    def __init__(self, machine: NoveltyDetector, X: Any, y: Any, sample_weight: Any):
+        machine._check_all()
+        self.X = machine._take_samples(X)
+        self.weight = machine._weights(sample_weight, self.X)
+        self.y = None if y is None else np.asarray(y)
+        if self.y is not None and self.y.shape != (n_samples(self.X),):
+            raise ValueError(f"y must have one label for each of {n_samples(self.X)} samples, got {self.y.shape}.")
+
+    def lesson(self, machine, gram, train):
+        return NoveltyLesson(machine, gram, self.seen(train), self.weight)
+
+
+class NoveltyLesson(Lesson):
+    """A hyperplane or a ball around the samples."""
+
+    def __init__(self, machine: NoveltyDetector, gram: Gram, train: np.ndarray, weight: np.ndarray):
+        self.machine, self.train = copy(machine), train
+        self.problem = machine._problem(gram, weight[train], train)
+        self.problems = DualProblems.of([self.problem])
+
+    def functions(self, results):
+        values, intercept, _ = self.machine._set_model(self.problem, results[0])
+        return Decisions(SparseRows(Segments.of_sizes([len(self.train)]), self.train, values), np.array([intercept]))
+
+    def decision(self, values, diagonal):
+        return self.machine._decision_from(values[:, 0], diagonal)
+
+    def predict(self, decision):
+        return np.where(decision >= 0, 1, -1)
+
