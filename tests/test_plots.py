@@ -3,11 +3,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from mercer import SVC, OneClassSVM
-from mercer.plots import DecisionDisplay, Display, HistoryDisplay
+from mercer import SVC, SVR, OneClassSVM
+from mercer.kernels import RBF, Linear
+from mercer.plots import DecisionDisplay, Display, HistoryDisplay, ScoreMapDisplay
 
 
 @pytest.fixture
@@ -100,7 +102,191 @@ def test_history_with_a_closed_gap():
     np.testing.assert_array_equal(display.gap_ax_.lines[0].get_ydata(), [np.nan, 0.5, np.nan])
 
 
-@pytest.mark.parametrize("draw", [DecisionDisplay.from_estimator, HistoryDisplay.from_result])
+def searched(grid, scores, *, spread=None, **attributes):
+    """A search as it is after fit; grid is a list of dicts of parameters, one per cell."""
+    names = sorted({name for cell in grid for name in cell})
+    results = {"params": grid, "mean_test_score": np.array(scores, dtype=float)}
+    for name in names:
+        column = np.ma.MaskedArray(np.empty(len(grid), dtype=object), mask=True)
+        for i, cell in enumerate(grid):
+            if name in cell:
+                column[i] = cell[name]
+        results[f"param_{name}"] = column
+    if spread is not None:
+        results["std_test_score"] = np.array(spread, dtype=float)
+    return SimpleNamespace(cv_results_=results, **attributes)
+
+
+def labels(axis):
+    return [label.get_text() for label in axis.get_ticklabels()]
+
+
+def test_map_of_a_grid_search(plane):
+    grid = {"C": [2.0**-5, 2.0**0, 2.0**5], "kernel__gamma": [1.0, 0.01]}
+    search = GridSearchCV(SVC(), grid, cv=2).fit(*plane)
+    display = ScoreMapDisplay.from_search(search)
+    assert (display.x_name, display.y_name, display.score_name) == ("C", "kernel__gamma", "accuracy")
+    assert (list(display.x), list(display.y)) == ([2.0**-5, 1.0, 2.0**5], [0.01, 1.0])
+    for cell, score in zip(search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True):
+        row, column = display.y.index(cell["kernel__gamma"]), display.x.index(cell["C"])
+        assert display.scores[row, column] == score
+    row, column = display.best
+    assert (display.x[column], display.y[row]) == (search.best_params_["C"], search.best_params_["kernel__gamma"])
+    np.testing.assert_array_equal(display.best_point_.get_xydata(), [[column, row]])
+    np.testing.assert_array_equal(display.image_.get_array(), display.scores)
+    assert display.image_.origin == "lower"
+    assert labels(display.ax_.xaxis) == ["$2^{-5}$", "$2^{0}$", "$2^{5}$"]
+    assert labels(display.ax_.yaxis) == ["0.01", "1"]
+    assert display.ax_.get_xlabel() == "C"
+    assert display.ax_.get_ylabel() == "kernel__gamma"
+    assert display.colorbar_.ax.get_ylabel() == "accuracy"
+    assert display.line_ is None
+    assert display.ax_.patch.get_hatch() is None
+
+
+def test_map_the_other_way_round_and_again(plane):
+    import matplotlib.pyplot as plt
+
+    search = GridSearchCV(SVC(), {"C": [1.0, 2.0, 3.0], "kernel__gamma": [1.0, 0.01]}, cv=2).fit(*plane)
+    display = ScoreMapDisplay.from_search(search, x="kernel__gamma", cmap="magma")
+    np.testing.assert_array_equal(display.scores, ScoreMapDisplay.from_search(search).scores.T)
+    assert display.image_.get_cmap().name == "magma"
+    assert (display.x_name, display.y_name) == ("kernel__gamma", "C")
+    assert ScoreMapDisplay.from_search(search, y="C").x_name == "kernel__gamma"
+    _, ax = plt.subplots()
+    assert display.plot(ax).ax_ is ax
+
+
+def test_map_takes_the_best_over_other_parameters():
+    grid = [{"C": C, "degree": degree, "gamma": gamma} for C in (1, 2) for degree in (2, 3) for gamma in (5, 6)]
+    search = searched(grid, [0.1, 0.2, 0.3, np.nan, 0.8, 0.6, 0.7, np.nan], best_index_=4)
+    display = ScoreMapDisplay.from_search(search, x="C", y="gamma")
+    np.testing.assert_array_equal(display.scores, [[0.3, 0.8], [0.2, 0.6]])
+    assert display.best == (0, 1)
+    assert ScoreMapDisplay.from_search(search).y_name == "degree"
+
+
+def test_map_with_missing_cells():
+    grid = [{"C": C, "gamma": gamma} for C in (1, 2) for gamma in (5, 6)]
+    display = ScoreMapDisplay.from_search(searched(grid, [0.1, np.nan, 0.3, 0.4], best_index_=3))
+    assert display.image_.get_array().mask.tolist() == [[False, False], [True, False]]
+    assert display.ax_.patch.get_hatch() == "////"
+
+
+def test_map_of_nothing_but_missing_cells():
+    grid = [{"C": C, "gamma": gamma} for C in (1, 2) for gamma in (5, 6)]
+    display = ScoreMapDisplay.from_search(searched(grid, [np.nan] * 4))
+    assert display.best is display.best_point_ is None
+
+
+def test_map_of_several_grids():
+    """Cells without one of the parameters have no place; a winner among them has none either."""
+    grid = [{"kernel": "linear", "C": 1}, {"kernel": "linear", "C": 2}]
+    grid += [{"kernel": "rbf", "C": C, "gamma": gamma} for C in (2, 4) for gamma in (5, 6)]
+    search = searched(grid, [0.9, 0.8, 0.1, 0.2, 0.3, 0.4], best_index_=0)
+    display = ScoreMapDisplay.from_search(search, x="C", y="kernel")
+    np.testing.assert_array_equal(display.scores, [[0.9, 0.8, np.nan], [np.nan, 0.2, 0.4]])
+    assert display.best == (0, 0)
+    display = ScoreMapDisplay.from_search(search, x="C", y="gamma")
+    np.testing.assert_array_equal(display.scores, [[np.nan, 0.1, 0.3], [np.nan, 0.2, 0.4]])
+    assert display.best is None
+
+
+def test_values_that_are_no_numbers():
+    kernels = ["scale", RBF(gamma=0.25) + 2.0 * Linear(), 0.5, True, None, 0.125, "auto"]
+    display = ScoreMapDisplay.from_search(searched([{"gamma": kernel} for kernel in kernels], np.arange(7)))
+    assert labels(display.ax_.xaxis) == [
+        "$2^{-3}$", "$2^{-1}$", "scale", "RBF(gamma=0.25) + (Co...", "True", "None", "auto",
+    ]  # fmt: skip
+    np.testing.assert_array_equal(display.scores, [5, 2, 0, 1, 3, 4, 6])
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([1, 2, 4, 8], ["1", "2", "4", "8"]),
+        ([1, 4, 16], ["$2^{0}$", "$2^{2}$", "$2^{4}$"]),
+        ([0.1, 1, 10], ["0.1", "1", "10"]),
+        ([1e-3, 1.0, 1e3], ["$10^{-3}$", "$10^{0}$", "$10^{3}$"]),
+        ([0.0, 0.25, 0.5], ["0", "0.25", "0.5"]),
+        ([-0.5, 1 / 3, 12345], ["-0.5", "0.333", "1.23e+04"]),
+    ],
+)
+def test_labels_of_numbers(values, expected):
+    display = ScoreMapDisplay(values, None, np.zeros(len(values)), x_name="C", y_name=None).plot()
+    assert labels(display.ax_.xaxis) == expected
+
+
+def test_labels_of_many_values():
+    values = np.arange(30.0)
+    display = ScoreMapDisplay(values, None, values, x_name="C", y_name=None).plot()
+    assert labels(display.ax_.xaxis) == [f"{value:g}" for value in values[::3]]
+    np.testing.assert_array_equal(display.ax_.get_xticks(), values[::3])
+
+
+def test_line_over_one_parameter():
+    search = searched([{"C": 3, "tol": 1}, {"C": 1, "tol": 1}, {"C": 2, "tol": 1}], [0.3, 0.5, 0.2], spread=[1, 2, 3])
+    search.best_index_ = 1
+    display = ScoreMapDisplay.from_search(search, color="C3")
+    np.testing.assert_array_equal(display.line_.lines[0].get_xydata(), [[0, 0.5], [1, 0.2], [2, 0.3]])
+    assert display.line_.lines[0].get_color() == "C3"
+    np.testing.assert_array_equal(display.errors, [2, 3, 1])
+    np.testing.assert_array_equal(display.best_point_.get_xydata(), [[0, 0.5]])
+    assert display.ax_.get_ylabel() == "score"
+    assert display.image_ is display.colorbar_ is display.y is None
+
+
+def test_line_without_errors():
+    display = ScoreMapDisplay.from_search(searched([{"C": 1}], [0.5]))
+    assert display.errors is None
+    assert display.best == (0,)
+
+
+@pytest.mark.parametrize(
+    ("machine", "scoring", "name"),
+    [(SVC(), None, "accuracy"), (SVR(), None, "$R^2$"), (SVC(), "balanced_accuracy", "balanced accuracy")],
+)
+def test_names_of_scores(plane, machine, scoring, name):
+    search = GridSearchCV(machine, {"C": [1.0, 2.0]}, cv=2, scoring=scoring).fit(*plane)
+    assert ScoreMapDisplay.from_search(search).score_name == name
+    search.set_params(scoring=lambda *_: 1.0)
+    assert ScoreMapDisplay.from_search(search).score_name == "score"
+
+
+def test_several_scores(plane):
+    X, y = plane
+    scoring = {"hits": "accuracy", "misses": lambda machine, X, y: float(machine.C)}
+    search = GridSearchCV(SVC(), {"C": [0.01, 1.0, 100.0]}, cv=2, scoring=scoring, refit="hits").fit(X, y)
+    display = ScoreMapDisplay.from_search(search)
+    assert display.score_name == "hits"
+    assert display.x[display.best[0]] == search.best_params_["C"] != 100.0
+    display = ScoreMapDisplay.from_search(search, scoring="misses")
+    np.testing.assert_array_equal(display.scores, [0.01, 1.0, 100.0])
+    assert display.best == (2,)
+    search.refit = False
+    with pytest.raises(ValueError, match="scores of the search, 'hits' or 'misses', got False"):
+        ScoreMapDisplay.from_search(search)
+
+
+def test_map_refusals():
+    search = searched([{"C": 1, "gamma": 1}, {"C": 2, "gamma": 2}], [1, 2], scoring="accuracy")
+    with pytest.raises(ValueError, match="fitted search with cv_results_, which SVC does not have"):
+        ScoreMapDisplay.from_search(SVC())
+    with pytest.raises(ValueError, match="x must be one of the parameters searched over, 'C' or 'gamma', got 'nu'"):
+        ScoreMapDisplay.from_search(search, x="nu")
+    with pytest.raises(ValueError, match="y must be one of"):
+        ScoreMapDisplay.from_search(search, y="nu")
+    with pytest.raises(ValueError, match="x and y must be two parameters, got 'C' for both"):
+        ScoreMapDisplay.from_search(search, x="C", y="C")
+    with pytest.raises(ValueError, match="scoring must be a score of the search, which is 'accuracy', got 'f1'"):
+        ScoreMapDisplay.from_search(search, scoring="f1")
+    with pytest.raises(ValueError, match="over at least one parameter, got one over none"):
+        ScoreMapDisplay.from_search(searched([{}], [1.0]))
+
+
+@pytest.mark.parametrize(
+    "draw", [DecisionDisplay.from_estimator, HistoryDisplay.from_result, ScoreMapDisplay.from_search]
+)
 def test_without_matplotlib(draw, plane, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     arguments = (SVC(), *plane) if draw == DecisionDisplay.from_estimator else (None,)

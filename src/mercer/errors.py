@@ -3,7 +3,7 @@
 All of them are ``ValueError``, so that code written for scikit-learn keeps working.
 """
 
-__all__ = ["DomainError", "IndefiniteError", "InfeasibleError", "NotSeparableError"]
+__all__ = ["DomainError", "IndefiniteError", "InfeasibleError", "JournalError", "NotSeparableError"]
 
 
 class DomainError(ValueError):
@@ -30,3 +30,10 @@ class InfeasibleError(ValueError):
 
 class IndefiniteError(ValueError):
     """The kernel matrix has negative eigenvalues where a positive semi-definite one is needed."""
+
+
+class JournalError(ValueError):
+    """The journal of a search cannot be used, and is left as it is.
+
+    It is of other data or of another search, damaged, no journal at all, or in use by another process.
+    """

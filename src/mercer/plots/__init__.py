@@ -1,4 +1,4 @@
-"""Pictures of machines and of their training, after scikit-learn's Display convention.
+"""Pictures of machines, of their training and of searches, after scikit-learn's Display convention.
 
 A display holds the numbers of a picture as public attributes. Its ``from_...`` constructor computes them and
 draws; ``plot`` draws them again, elsewhere or in another style. The axes used are in ``ax_``, the figure in
@@ -8,5 +8,6 @@ draws; ``plot`` draws them again, elsewhere or in another style. The axes used a
 from mercer.plots.base import Display
 from mercer.plots.decision import DecisionDisplay
 from mercer.plots.history import HistoryDisplay
+from mercer.plots.scores import ScoreMapDisplay
 
-__all__ = ["DecisionDisplay", "Display", "HistoryDisplay"]
+__all__ = ["DecisionDisplay", "Display", "HistoryDisplay", "ScoreMapDisplay"]
