@@ -16,6 +16,8 @@ __all__ = ["DualProblems"]
 ARRAYS = {"index": "samples", "sign": "sign", "linear": "linear", "upper": "upper", "ridge": "ridge"}
 # The kinds of equality, by their numbers in native code.
 EQUALITIES = ("none", "total", "per_sign")
+# How far a given point may be from an equality, relative to its size.
+FEASIBLE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,13 +116,51 @@ class DualProblems(Sequence[DualProblem]):
         arrays = {its: getattr(self, ours)[part] for its, ours in ARRAYS.items()}
         return DualProblem.of_checked(gram=self.gram, **arrays, total=total, scaled=bool(self.scaled[k]))
 
-    def feasible(self, starts: Sequence[np.ndarray | None] | None = None) -> np.ndarray:
-        """Points that satisfy the constraints, one after the other: as `DualProblem.feasible` for every problem."""
+    def feasible(self, starts: Sequence[np.ndarray | None] | np.ndarray | None = None) -> np.ndarray:
+        """Points that satisfy the constraints, one after the other: as `DualProblem.feasible` for every problem.
+
+        An array with the values of all variables must satisfy them.
+        """
+        if isinstance(starts, np.ndarray):
+            return self._checked(starts)
         a = np.zeros(len(self.samples))
         given = np.array([False] if starts is None else [start is not None for start in starts])
         for k in np.flatnonzero(given | self.totals.any(axis=1)).tolist():  # the others begin at zero
             a[self.parts[k]] = self[k].feasible(None if starts is None else starts[k])
         return a
+
+    def _checked(self, a: np.ndarray) -> np.ndarray:
+        """Values of all variables, if they satisfy the constraints."""
+        if a.shape != self.samples.shape:
+            raise ValueError(f"starts have shape {a.shape}, the problems have {len(self.samples)} variables.")
+        sides = [self.parts.sum(np.where(self.sign * side > 0, a, 0.0)) for side in (1, -1)]
+        excess = np.where(self.equality == 1, sides[0] - sides[1] - self.totals[:, 0], 0.0)
+        for side, total in zip(sides, self.totals.T, strict=True):
+            excess = np.where(self.equality == 2, np.maximum(np.abs(excess), np.abs(side - total)), excess)
+        if not ((a >= 0) & (a <= self.upper)).all() or (np.abs(excess) > FEASIBLE * (1.0 + sum(sides))).any():
+            raise ValueError("starts of all variables must satisfy the constraints.")
+        return np.ascontiguousarray(a, dtype=np.float64)
+
+    def without(self, tests: Sequence[np.ndarray]) -> tuple["DualProblems", np.ndarray]:
+        """The problems again for every set of samples, each time without these: problem by problem, set by set.
+
+        Returns
+        -------
+        DualProblems
+        variables : int array
+            For every variable, which one of this batch it is.
+        """
+        left_out = np.zeros((len(tests), self.gram.n), dtype=bool)
+        for k, test in enumerate(tests):
+            left_out[k, test] = True
+        kept = ~left_out[:, self.samples]
+        parts = Segments.of_sizes(np.concatenate([self.parts.sum(row.astype(float)) for row in kept]).astype(np.int64))
+        variables = np.concatenate([np.flatnonzero(row) for row in kept])
+        arrays = {name: getattr(self, name)[variables] for name in ARRAYS.values()}
+        repeated = {
+            name: np.concatenate([getattr(self, name)] * len(tests)) for name in ("equality", "totals", "scaled")
+        }
+        return DualProblems(gram=self.gram, parts=parts, **arrays, **repeated), variables
 
     @property
     def wanted(self) -> np.ndarray:

@@ -171,7 +171,9 @@ class Scoring:
                 return consistency
             scoring = "accuracy"
         if isinstance(scoring, str) and scoring not in get_scorer_names():
-            raise ValueError(f"scoring must be the name of a score, see sklearn.metrics.get_scorer_names, got {scoring!r}.")
+            raise ValueError(
+                f"scoring must be the name of a score, see sklearn.metrics.get_scorer_names, got {scoring!r}."
+            )
         name = scoring if isinstance(scoring, str) and self.several else "score"
         self._scorers[name] = scorer = check_scoring(estimator, scoring)
         return QUICK[scoring] if isinstance(scoring, str) and scoring in QUICK else Asked(scorer)

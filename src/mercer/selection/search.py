@@ -1,7 +1,7 @@
 """The search itself: every cell of a grid on every fold, with everything reused that can be."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -13,14 +13,22 @@ from mercer.gram import Gram
 from mercer.kernels.samples import take
 from mercer.segments import Segments, joined
 from mercer.selection.grams import Grams
-from mercer.selection.grid import Group, grouped
+from mercer.selection.grid import grouped
+from mercer.selection.journal import Journal
+from mercer.selection.progress import Deadline, Progress
 from mercer.selection.scores import HeldOut, HeldOutValues, Scoring
 from mercer.selection.splits import Split
 from mercer.solvers import SMO, SolverResults
 from mercer.svm.base import SparseRows
-from mercer.svm.study import Lesson
+from mercer.svm.study import Decisions, Lesson
 
 __all__ = ["Labelled", "OneByOne", "Outcome", "Search", "with_parameters", "with_preprocess"]
+
+# From so many folds on they start from the solution for all samples, so many of them at a time.
+MANY_FOLDS = 20
+TOGETHER = 64
+# The solution of the last cell of a path, which the next one goes on from, and what probabilities are learnt from.
+SOLUTIONS, VALUES = "solutions", "values"
 
 
 @dataclass
@@ -34,7 +42,7 @@ class Outcome:
     score_seconds: np.ndarray
     """Shape (n_cells, n_folds)."""
     status: np.ndarray
-    """"solved" or why not, shape (n_cells, n_folds); None where nothing was tried."""
+    """"solved" or why not, shape (n_cells, n_folds); empty where nothing is known."""
     failures: dict[int, str] = field(default_factory=dict)
     """Of cells that have no solution, why."""
     values: dict[tuple[int, int], np.ndarray] = field(default_factory=dict)
@@ -44,14 +52,28 @@ class Outcome:
     def unknown(cls, n_scores: int, n_cells: int, n_folds: int) -> "Outcome":
         """Nothing is known."""
         shape = (n_cells, n_folds)
-        return cls(
-            np.full((n_scores, *shape), np.nan), np.zeros(shape), np.zeros(shape), np.full(shape, None, dtype=object)
+        return cls(np.full((n_scores, *shape), np.nan), np.zeros(shape), np.zeros(shape), np.full(shape, "", object))
+
+    def with_more(self, n_cells: int) -> "Outcome":
+        """The same with room for further cells."""
+        more = Outcome.unknown(self.scores.shape[0], n_cells, self.scores.shape[2])
+        return replace(
+            self,
+            scores=np.concatenate([self.scores, more.scores], axis=1),
+            fit_seconds=np.concatenate([self.fit_seconds, more.fit_seconds]),
+            score_seconds=np.concatenate([self.score_seconds, more.score_seconds]),
+            status=np.concatenate([self.status, more.status]),
         )
 
     @property
     def done(self) -> np.ndarray:
         """Which cells are known on every fold, shape (n_cells,)."""
-        return (self.status != None).all(axis=1)  # noqa: E711
+        return (self.status != "").all(axis=1)
+
+    @property
+    def means(self) -> np.ndarray:
+        """Mean scores over the folds, shape (n_scores, n_cells)."""
+        return self.scores.mean(axis=2)
 
 
 class Stretch(NamedTuple):
@@ -59,7 +81,20 @@ class Stretch(NamedTuple):
 
     cells: list[int]
     before: int | None = None
-    solutions: dict[int, list[np.ndarray]] | None = None
+    solutions: dict[int, np.ndarray] | None = None
+
+    @property
+    def all_cells(self) -> list[int]:
+        """With the one before."""
+        return self.cells if self.before is None else [self.before, *self.cells]
+
+
+class Block(NamedTuple):
+    """A stretch on a fold."""
+
+    stretch: Stretch
+    fold: int
+    lessons: dict[int, Lesson]
 
 
 class Solved(NamedTuple):
@@ -76,7 +111,6 @@ class Search:
     Parameters
     ----------
     estimator : machine
-    cells : list of dicts
     study : Study or Labelled
     preprocess : transformer or None
     splits : list of (train, test)
@@ -86,165 +120,309 @@ class Search:
         Whether weights count in the scores.
     keep : bool
         Keep the values of the decision functions.
-    clock : Clock
-        Tells how much time is left, and whoever waits how much is done.
+    deadline : Deadline
+    journal : Journal or None
+    show : bool
+        Show the progress.
     """
 
     def __init__(
         self,
         estimator: Any,
-        cells: list[dict[str, Any]],
         study: Any,
         preprocess: Any,
         splits: list[Split],
         scoring: Scoring,
         grams: Grams,
-        weighted: bool,
-        keep: bool,
-        clock: Any,
+        *,
+        weighted: bool = False,
+        keep: bool = False,
+        deadline: Deadline,
+        journal: Journal | None = None,
+        show: bool = False,
     ):
-        self.estimator, self.cells, self.study, self.preprocess = estimator, cells, study, preprocess
+        self.estimator, self.study, self.preprocess = estimator, study, preprocess
         self.splits, self.scoring, self.grams = splits, scoring, grams
-        self.weighted, self.keep, self.clock = weighted, keep, clock
-        self.outcome = Outcome.unknown(len(scoring.names), len(cells), len(splits))
+        self.weighted, self.keep, self.deadline, self.journal, self.show = weighted, keep, deadline, journal, show
+        self.cells: list[dict[str, Any]] = []
+        self.outcome = Outcome.unknown(len(scoring.names), 0, len(splits))
+        self.progress = Progress([], show=False)
+        self._solutions: dict[int, dict[int, np.ndarray]] = {}
+        self._machines: dict[int, Any] = {}
 
     def machine(self, cell: int) -> Any:
         """The machine with the parameters of a cell."""
-        return with_parameters(self.estimator, self.cells[cell])
+        if cell not in self._machines:
+            self._machines[cell] = with_parameters(self.estimator, self.cells[cell])
+        return self._machines[cell]
 
-    def run(self, wanted: Sequence[int] | None = None) -> None:
-        """Solve and score the cells, all or some of them, until there is no time left."""
-        numbers = range(len(self.cells)) if wanted is None else wanted
-        for group in grouped([self.cells[number] for number in numbers]):
-            paths = [[numbers[place] for place in path] for path in group.paths]
-            self._run_group(Group(group.shared, paths))
-            if self.clock.over:
-                return
-
-    def _run_group(self, group: Group) -> None:
-        machine = self.machine(group.paths[0][0])
-        for folds, gram in self.grams.of(machine, with_preprocess(self.preprocess, group.shared)):
-            for stretches in self._stretches(group.paths, folds):
-                self._solve(stretches, folds, gram)
-                if self.clock.over:
+    def run(self, cells: Sequence[dict[str, Any]]) -> None:
+        """Solve and score further cells, until there is no time left."""
+        first = len(self.cells)
+        self.cells += cells
+        self.outcome = self.outcome.with_more(len(cells))
+        prices = [cell.get("C", 1.0) for cell in cells]
+        costs = [1.0 if not np.isfinite(price) else max(price, 1.0) ** 0.25 for price in prices]
+        with Progress(costs, kinds=prices, show=self.show, title="search") as self.progress:
+            self._first = first
+            for shared, paths in grouped(list(cells)):
+                self._run_group(shared, [[first + number for number in path] for path in paths])
+                if self.deadline.over:
                     return
 
-    def _stretches(self, paths: list[list[int]], folds: list[int]) -> Iterator[list[Stretch]]:
-        """What is solved at once: all paths whole."""
-        yield [Stretch(path) for path in paths]
+    def _run_group(self, shared: dict[str, Any], paths: list[list[int]]) -> None:
+        machine = self.machine(paths[0][0])
+        if self._is_known(paths):
+            return
+        for folds, gram in self.grams.of(machine, with_preprocess(self.preprocess, shared)):
+            for stretches in self._stretches(paths, folds):
+                solve = self._solve_seeded if self._may_seed(stretches, folds) else self._solve
+                solve(stretches, folds, gram)
+                self._finish([cell for stretch in stretches for cell in stretch.cells], folds)
+                if self.deadline.over:
+                    return
 
-    # --- solving ------------------------------------------------------------------------------------------
+    # --- what is solved at once, and what is known already -------------------------------------------------
+
+    def _stretches(self, paths: list[list[int]], folds: list[int]) -> Iterator[list[Stretch]]:
+        """All paths whole; with a journal cell by cell, so that no more than one is lost."""
+        if self.journal is None:
+            yield [Stretch(path) for path in paths]
+            return
+        for path in paths:
+            before: int | None = None
+            for cell in path:
+                if not self._recall(cell, folds):
+                    yield [Stretch([cell], before, None if before is None else self._solutions[before])]
+                before = cell if cell in self._solutions else None
+
+    def _is_known(self, paths: list[list[int]]) -> bool:
+        """Whether the journal has all cells, so that no kernel matrix is needed."""
+        if self.journal is None:
+            return False
+        everyone = list(range(len(self.splits)))
+        single = all(self._recall(cell, everyone) for path in paths for cell in path)
+        return single or all(self._recall(cell, [k]) for path in paths for cell in path for k in everyone)
+
+    def _recall(self, cell: int, folds: list[int]) -> bool:
+        """Take a cell from the journal, if it has it."""
+        record = None if self.journal is None else self.journal.finished.get(_name(cell, folds))
+        if record is None:
+            return False
+        self.outcome.scores[:, cell, folds] = record["scores"]
+        self.outcome.fit_seconds[cell, folds] = record["fit_seconds"]
+        self.outcome.score_seconds[cell, folds] = record["score_seconds"]
+        self.outcome.status[cell, folds] = record["status"]
+        if record["failure"] is not None:
+            self.outcome.failures[cell] = record["failure"]
+        if record.get(SOLUTIONS) is not None:
+            self._solutions[cell] = dict(zip(folds, record[SOLUTIONS], strict=True))
+        if record.get(VALUES) is not None:
+            self.outcome.values.update({(cell, k): v for k, v in zip(folds, record[VALUES], strict=True)})
+        self.progress.skip([cell - self._first])
+        return True
+
+    def _finish(self, cells: list[int], folds: list[int]) -> None:
+        """Note what has been found."""
+        known = [cell for cell in cells if (self.outcome.status[cell, folds] != "").all()]
+        if self.journal is not None:
+            self.journal.write_many({_name(cell, folds): self._record(cell, folds) for cell in known})
+        done = self.outcome.done
+        cells = [cell for cell in known if done[cell]]
+        seconds = self.outcome.fit_seconds[cells].sum(axis=1)
+        with np.errstate(invalid="ignore"):
+            best = np.max(self.outcome.means[0][done], initial=-np.inf, where=~np.isnan(self.outcome.means[0][done]))
+        self.progress.finish([cell - self._first for cell in cells], seconds=seconds, best=float(best))
+
+    def _record(self, cell: int, folds: list[int]) -> dict[str, Any]:
+        solutions = self._solutions.get(cell)
+        return {
+            "scores": self.outcome.scores[:, cell, folds],
+            "fit_seconds": self.outcome.fit_seconds[cell, folds],
+            "score_seconds": self.outcome.score_seconds[cell, folds],
+            "status": self.outcome.status[cell, folds].tolist(),
+            "failure": self.outcome.failures.get(cell),
+            SOLUTIONS: None if solutions is None else [solutions[k] for k in folds],
+            VALUES: [self.outcome.values[cell, k] for k in folds] if self.keep else None,
+        }
+
+    # --- along paths --------------------------------------------------------------------------------------
 
     def _solve(self, stretches: list[Stretch], folds: list[int], gram: Gram) -> None:
         """Cells on folds that share a kernel matrix."""
-        blocks: dict[Any, list[tuple[Stretch, int, list[Lesson]]]] = {}
+        blocks: dict[Any, list[Block]] = {}
         for stretch in stretches:
-            cells = ([] if stretch.before is None else [stretch.before]) + stretch.cells
-            machines = {cell: self.machine(cell) for cell in cells}
+            machines = {cell: self.machine(cell) for cell in stretch.all_cells}
+            lessons = {fold: self._lessons(machines, gram, self.splits[fold][0]) for fold in folds}
+            possible = [cell for cell in machines if cell not in self.outcome.failures]
+            if not possible:
+                continue
+            solver = repr(machines[possible[0]]._solver())
             for fold in folds:
-                lessons = self._lessons(machines, gram, fold)
-                for cell in list(machines):
-                    if cell in self.outcome.failures:
-                        del machines[cell]
-                lessons = {cell: lesson for cell, lesson in lessons.items() if cell in machines}
-                if lessons:
-                    any_lesson = next(iter(lessons.values()))
-                    key = (len(lessons), len(any_lesson.problems), repr(any_lesson.machine._solver()), _is_hard(lessons))
-                    left = Stretch([cell for cell in lessons if cell != stretch.before], stretch.before, stretch.solutions)
-                    blocks.setdefault(key, []).append((left, fold, list(lessons.values())))
+                own = {cell: lessons[fold][cell] for cell in possible}
+                width = len(own[possible[0]].problems)
+                hard = any(getattr(machines[cell], "C", None) == np.inf for cell in possible)
+                block = Block(stretch, fold, own)
+                blocks.setdefault((solver, hard, len(possible), width), []).append(block)
         solved: dict[int, list[Solved]] = {}
-        for (steps, width, _, _), members in blocks.items():
+        for (_, _, steps, width), members in blocks.items():
             try:
                 results = self._solve_paths(members, steps, width)
-            except NotSeparableError as error:  # hard margins, a path of one cell each
-                for stretch, fold, _ in members:
-                    for cell in stretch.cells:
-                        self._fail(cell, fold, error)
+            except NotSeparableError as error:  # of hard margins, which are paths of one cell
+                for block in members:
+                    self._fail(block.stretch.cells, error)
                 continue
-            for number, (stretch, fold, lessons) in enumerate(members):
-                for step, (cell, lesson) in enumerate(zip(_cells(stretch), lessons, strict=True)):
-                    if cell == stretch.before:
-                        continue
-                    first = (number * steps + step) * width
-                    solved.setdefault(fold, []).append(Solved(cell, lesson, results[first : first + width]))
+            first = 0
+            for block in members:
+                for cell, lesson in block.lessons.items():
+                    own_results, first = results[first : first + width], first + width
+                    if cell != block.stretch.before:
+                        solved.setdefault(block.fold, []).append(Solved(cell, lesson, own_results))
+        if self.deadline.over:  # what ran into our limit is not known
+            solved = {
+                k: [one for one in s if not (one.results.status == "max_seconds").any()] for k, s in solved.items()
+            }
         for fold, of_fold in solved.items():
-            self._judge(fold, gram, of_fold)
+            self._judge([fold], gram, [[one] for one in of_fold])
 
-    def _lessons(self, machines: dict[int, Any], gram: Gram, fold: int) -> dict[int, Lesson]:
+    def _lessons(self, machines: dict[int, Any], gram: Gram, train: np.ndarray) -> dict[int, Lesson]:
+        """The lessons of the machines that have one."""
         lessons = {}
         for cell, machine in machines.items():
             try:
-                lessons[cell] = self.study.lesson(machine, gram, self.splits[fold][0])
+                lessons[cell] = self.study.lesson(machine, gram, train)
             except InfeasibleError as error:
-                self._fail(cell, fold, error)
+                self._fail([cell], error)
         return lessons
 
-    def _fail(self, cell: int, fold: int, error: Exception) -> None:
-        self.outcome.failures[cell] = str(error)
-        self.outcome.status[cell] = "failed"
+    def _fail(self, cells: list[int], error: Exception) -> None:
+        for cell in cells:
+            self.outcome.failures[cell] = str(error)
+            self.outcome.status[cell] = "failed"
+            self.outcome.scores[:, cell] = np.nan
 
-    def _solve_paths(self, members: list[Any], steps: int, width: int) -> SolverResults:
-        """The problems of all members, path beside path, and what they start from."""
-        problems = joined([lesson.problems for _, _, lessons in members for lesson in lessons])
+    def _solve_paths(self, blocks: list[Block], steps: int, width: int) -> SolverResults:
+        """The problems of all blocks, path beside path, from where the cells before have ended."""
+        problems = joined([lesson.problems for block in blocks for lesson in block.lessons.values()])
         starts: list[np.ndarray | None] | None = None
-        if any(stretch.solutions for stretch, _, _ in members):
+        if any(block.stretch.solutions is not None for block in blocks):
             starts = []
-            for stretch, fold, _ in members:
-                known: list[np.ndarray | None] = list(stretch.solutions[fold]) if stretch.solutions else [None] * width
-                starts += known + [None] * (width * (steps - 1))
-        solver = members[0][2][0].machine._solver()
+            for block in blocks:
+                first: list[np.ndarray | None] = [None] * width
+                if block.stretch.solutions is not None:
+                    parts = next(iter(block.lessons.values())).problems.parts
+                    first = [block.stretch.solutions[block.fold][part] for part in parts]
+                starts += [*first, *([None] * (width * (steps - 1)))]
+        machine = next(iter(blocks[0].lessons.values())).machine
+        return self._solved(machine, problems, starts, steps, width)
+
+    def _solved(self, machine: Any, problems: Any, starts: Any, steps: int = 1, width: int = 1) -> SolverResults:
+        solver = machine._solver()
         solver.check(problems[0])
-        if isinstance(solver, SMO):
-            paths = {"steps": steps, "width": width, "seconds": self.clock.left, "finished": self.clock.tell}
-            results = solver.solve_many(problems, starts, None, **paths)
-        else:
-            results = solver.solve_many(problems, starts, None)
-        return SolverResults.of(results)
+        if not isinstance(solver, SMO):
+            return SolverResults.of(solver.solve_many(problems, starts, None))
+        told = (lambda finished: self.progress.refresh()) if self.show else None
+        limits = {"seconds": self.deadline.left, "finished": told}
+        return SolverResults.of(solver.solve_many(problems, starts, None, steps=steps, width=width, **limits))
+
+    # --- many folds ---------------------------------------------------------------------------------------
+
+    def _may_seed(self, stretches: list[Stretch], folds: list[int]) -> bool:
+        """Whether folds are so many that each is better off to start from the solution for all samples."""
+        return len(folds) >= MANY_FOLDS and isinstance(self.machine(stretches[0].cells[0])._solver(), SMO)
+
+    def _solve_seeded(self, stretches: list[Stretch], folds: list[int], gram: Gram) -> None:
+        """Solve for all samples; a fold whose samples have no say in that keeps it, the others go on from there.
+
+        A sample without a multiplier can be left out: what is optimal stays so. [CY §3.3]
+        """
+        for stretch in stretches:
+            machines = {cell: self.machine(cell) for cell in stretch.cells}
+            everyone = np.unique(np.concatenate([part for k in folds for part in self.splits[k]]))
+            whole = self._lessons(machines, gram, everyone)
+            example = self._lessons(machines, gram, self.splits[folds[0]][0])
+            alike = all(
+                cell in example
+                and whole[cell].is_restriction(example[cell])
+                and all(len(train) + len(test) == len(everyone) for train, test in self.splits)
+                for cell in whole
+            )
+            if not alike or len(whole) < len(machines):
+                self._solve([stretch], folds, gram)
+                continue
+            for cell, lesson in whole.items():
+                results = self._solved(lesson.machine, lesson.problems, None, 1, 1)
+                self._leave_out(cell, lesson, results, folds, gram)
+                if self.deadline.over:
+                    return
+
+    def _leave_out(self, cell: int, lesson: Lesson, results: SolverResults, folds: list[int], gram: Gram) -> None:
+        """One cell on many folds, from its solution for all samples."""
+        support = np.zeros(gram.n, dtype=bool)
+        support[lesson.problems.samples[results.a > 0]] = True
+        touched = [k for k in folds if support[self.splits[k][1]].any()]
+        same = [k for k in folds if not support[self.splits[k][1]].any()]
+        if same:
+            self._judge(same, gram, [[Solved(cell, lesson, results)] * len(same)])
+        for first in range(0, len(touched), TOGETHER):
+            some = touched[first : first + TOGETHER]
+            parts, variables = lesson.without([self.splits[k][1] for k in some])
+            start = shared_out(parts.problems, results.a[variables])
+            found, width = self._solved(lesson.machine, parts.problems, start), len(lesson.problems)
+            self._judge(
+                some, gram, [[Solved(cell, parts, found[i * width : (i + 1) * width]) for i in range(len(some))]], found
+            )
 
     # --- judging ------------------------------------------------------------------------------------------
 
-    def _judge(self, fold: int, gram: Gram, solved: list[Solved]) -> None:
-        """Decision values of what the fold holds out, over kernel values fetched once for all cells, and scores."""
+    def _judge(
+        self, folds: list[int], gram: Gram, solved: list[list[Solved]], together: SolverResults | None = None
+    ) -> None:
+        """Decision values of what the folds hold out, over kernel values fetched once, and scores.
+
+        `solved` has for every cell what each of the folds has found; `together`, if these have been solved as one lesson,
+        the results of that.
+        """
         began = perf_counter()
-        test = self.splits[fold][1]
-        functions = [one.lesson.functions(one.results) for one in solved]
+        tests = Segments.of_sizes([len(self.splits[k][1]) for k in folds])
+        everyone = np.concatenate([self.splits[k][1] for k in folds])
+        functions = [self._functions(of_cell, together) for of_cell in solved]
         rows = SparseRows(
             Segments.of_sizes(np.concatenate([one.coefficients.parts.sizes for one in functions])),
             np.concatenate([one.coefficients.columns for one in functions]),
             np.concatenate([one.coefficients.values for one in functions]),
         )
-        offsets = np.concatenate([one.offset for one in functions])
-        values = gram.values_at(rows.table(gram.n), test).T + offsets
-        diagonal = gram.diag()[test]
+        values = gram.values_at(rows.table(gram.n), everyone).T + np.concatenate([one.offset for one in functions])
+        diagonal = gram.diag()[everyone]
         first = 0
-        late = self.clock.over
-        for one, own in zip(solved, functions, strict=True):
+        for of_cell, own in zip(solved, functions, strict=True):
             last = first + len(own.offset)
-            raw = values[:, first:last]
+            width = len(of_cell[0].results) if together is not None else last - first
+            for i, (fold, one) in enumerate(zip(folds, of_cell, strict=True)):
+                mine = slice(first + i * width, first + (i + 1) * width) if together is not None else slice(first, last)
+                raw, test = values[tests[i], mine], tests[i]
+                self._score(one, fold, raw, diagonal[test], own.coefficients.values)
+                self.outcome.score_seconds[one.cell, fold] = (perf_counter() - began) / (len(folds) * len(solved))
             first = last
-            status = _worst(one.results.status)
-            if late and status == "max_seconds":  # our limit: the cell is not known
-                continue
-            held = HeldOutValues(
-                one.lesson, one.lesson.decision(raw, diagonal), own.coefficients.values, *self._truth(fold)
-            )
-            self.outcome.scores[:, one.cell, fold] = self.scoring.of(held)
-            self.outcome.fit_seconds[one.cell, fold] = one.results.seconds.sum()
-            self.outcome.score_seconds[one.cell, fold] = (perf_counter() - began) / len(solved)
-            self.outcome.status[one.cell, fold] = status
-            if self.keep:
-                self.outcome.values[one.cell, fold] = raw
 
+    def _functions(self, solved: list[Solved], together: SolverResults | None) -> Decisions:
+        return solved[0].lesson.functions(solved[0].results if together is None else together)
+
+    def _score(self, one: Solved, fold: int, raw: np.ndarray, diagonal: np.ndarray, coefficients: np.ndarray) -> None:
+        held = HeldOutValues(one.lesson, one.lesson.decision(raw, diagonal), coefficients, *self._truth(fold))
+        self.outcome.scores[:, one.cell, fold] = self.scoring.of(held)
+        self.outcome.fit_seconds[one.cell, fold] = one.results.seconds.sum()
+        self.outcome.status[one.cell, fold] = next((s for s in one.results.status if s != "solved"), "solved")
+        if self.keep:
+            self.outcome.values[one.cell, fold] = np.ascontiguousarray(raw)
+        if self.journal is not None:
+            self._solutions.setdefault(one.cell, {})[fold] = one.results.a
 
     def _truth(self, fold: int) -> tuple[Any, Any, Any]:
         """Of what the fold holds out: targets, weights, and the samples, when somebody asks for them."""
-        test = self.splits[fold][1]
-        y, weight = self.study.y, self.study.weight
-        return (
-            None if y is None else take(y, test),
-            weight[test] if self.weighted else None,
-            lambda: take(self.grams.X, test),
-        )
+        test, y = self.splits[fold][1], self.study.y
+        weight = self.study.weight[test] if self.weighted else None
+        return None if y is None else take(y, test), weight, lambda: take(self.grams.X, test)
 
 
 class OneByOne(Search):
@@ -253,39 +431,42 @@ class OneByOne(Search):
     Those of ours with a kernel still share the kernel matrices.
     """
 
-    def run(self, wanted=None):
-        if hasattr(self.estimator, "kernel") and hasattr(self.estimator, "_make_gram"):
-            super().run(wanted)
+    def _run_group(self, shared, paths):
+        if hasattr(self.estimator, "kernel"):
+            super()._run_group(shared, paths)
             return
-        for cell in range(len(self.cells)) if wanted is None else wanted:
+        preprocess, everyone = with_preprocess(self.preprocess, shared), list(range(len(self.splits)))
+        for cell in (cell for path in paths for cell in path):
+            if self._recall(cell, everyone):
+                continue
             for fold, (train, test) in enumerate(self.splits):
-                X = self.grams.X
-                preprocess = with_preprocess(self.preprocess, self.cells[cell])
-                if preprocess is not None:
-                    X = self.grams.preprocessed(preprocess, train)
-                self._fit(cell, fold, self.machine(cell), take(X, train), take(X, test))
-            if self.clock.over:
-                return
+                X = self.grams.X if preprocess is None else self.grams.preprocessed(preprocess, train)
+                self._fit(cell, fold, clone(self.machine(cell)), take(X, train), take(X, test))
+                if self.deadline.over:
+                    return
+            self._finish([cell], everyone)
+
+    def _may_seed(self, stretches, folds):
+        return False
 
     def _solve(self, stretches, folds, gram):
         for fold in folds:
             train, test = self.splits[fold]
             K, across = gram.square(train), gram.rows(test)[:, train]
-            for stretch in stretches:
-                for cell in stretch.cells:
-                    self._fit(cell, fold, self.machine(cell).set_params(kernel="precomputed"), K, across)
-                    if self.clock.over:
-                        return
+            for cell in (cell for stretch in stretches for cell in stretch.cells):
+                self._fit(cell, fold, clone(self.machine(cell)).set_params(kernel="precomputed"), K, across)
+                if self.deadline.over:
+                    return
 
     def _fit(self, cell: int, fold: int, machine: Any, X: Any, X_test: Any) -> None:
         """One cell on one fold."""
         train, began = self.splits[fold][0], perf_counter()
-        machine._warns = False
+        machine._warns = False  # the search tells what its results mean
         weights = {"sample_weight": self.study.weight[train]} if self.weighted else {}
         try:
             machine.fit(X, *(() if self.study.y is None else (take(self.study.y, train),)), **weights)
         except (InfeasibleError, NotSeparableError) as error:
-            self._fail(cell, fold, error)
+            self._fail([cell], error)
             return
         fitted = perf_counter()
         y, weight, _ = self._truth(fold)
@@ -303,6 +484,24 @@ class Labelled(NamedTuple):
     weight: np.ndarray
 
 
+def shared_out(problems: Any, a: np.ndarray) -> np.ndarray:
+    """Points from which samples have been taken out, made feasible: the heavier side gives, from its free variables.
+
+    Where these have too little, all of the side give. Sums of zero only.
+    """
+    parts, a = problems.parts, a.copy()
+    plus, minus = (parts.sum(np.where(problems.sign * side > 0, a, 0.0)) for side in (1, -1))
+    excess = np.where(problems.equality == 1, plus - minus, 0.0)
+    heavy = problems.sign * parts.repeat(excess) > 0
+    free = heavy & (a < problems.upper)
+    mass = parts.sum(np.where(free, a, 0.0))
+    enough = mass > np.abs(excess)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        of_free = parts.repeat(np.where(enough, 1.0 - np.abs(excess) / mass, 1.0))
+        of_all = parts.repeat(np.where(enough, 1.0, np.minimum(plus, minus) / np.maximum(plus, minus)))
+    return np.where(free, a * of_free, a) * np.where(heavy, of_all, 1.0)
+
+
 def with_parameters(estimator: Any, cell: dict[str, Any]) -> Any:
     """A copy of the machine with the parameters of a cell; those of the preprocessing are not its own."""
     own = {name: value for name, value in cell.items() if not name.startswith("preprocess")}
@@ -316,14 +515,5 @@ def with_preprocess(preprocess: Any, shared: dict[str, Any]) -> Any:
     return clone(preprocess).set_params(**own) if own else preprocess
 
 
-def _cells(stretch: Stretch) -> list[int]:
-    return ([] if stretch.before is None else [stretch.before]) + stretch.cells
-
-
-def _is_hard(lessons: dict[int, Lesson]) -> bool:
-    return any(getattr(lesson.machine, "C", None) == np.inf for lesson in lessons.values())
-
-
-def _worst(status: np.ndarray) -> str:
-    return next((one for one in status if one != "solved"), "solved")
-
+def _name(cell: int, folds: list[int]) -> str:
+    return f"cell {cell}, folds {','.join(map(str, folds))}"

@@ -1,355 +1,18 @@
 """Machines that choose their own parameters."""
 
-import warnings
-from time import perf_counter
 from typing import Any
 
-import numpy as np
-from scipy.stats import rankdata
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
-from sklearn.exceptions import ConvergenceWarning, FitFailedWarning, NotFittedError
-from sklearn.pipeline import make_pipeline
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin, OutlierMixin, RegressorMixin, clone
 from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
-from mercer.calibration.calibration import fit_calibration, pairs_of
-from mercer.calibration.folds import HeldOut as Calibrating
-from mercer.gram.memory import check_memory
-from mercer.parameters import Choice, Number, check_parameters
-from mercer.selection.grams import Grams
-from mercer.selection.grid import default_grid, listed
-from mercer.selection.scores import Scoring
-from mercer.selection.search import Outcome, Search, with_parameters, with_preprocess
-from mercer.selection.splits import Split, make_splits
-from mercer.svm.study import Study, study
-from mercer.threads import effective_n_threads, limit_threads
+from mercer.selection.tuner import Tuner
+from mercer.svm import SVC, SVR, OneClassSVM
 
-__all__ = ["Tuned", "tune"]
-
-
-class Clock:
-    """How much time is left, and how much has been done."""
-
-    def __init__(self, max_seconds: float | None):
-        self.began, self.seconds = perf_counter(), np.inf if max_seconds is None else float(max_seconds)
-
-    @property
-    def left(self) -> float:
-        """Seconds."""
-        return max(0.0, self.began + self.seconds - perf_counter())
-
-    @property
-    def over(self) -> bool:
-        """Whether there is no time left."""
-        return self.left == 0.0
-
-    def tell(self, finished: int) -> None:
-        """So many problems of a call are done."""
-
-
-def fitted_has(name: str) -> Any:
-    """Whether the machine that was chosen, or the one that will be, has a method."""
-
-    def has(self: Any) -> bool:
-        getattr(getattr(self, "best_estimator_", None) or self._machine(), name)
-        return True
-
-    return has
-
-
-class Tuner(BaseEstimator):
-    """What all machines that choose their own parameters share."""
-
-    _parameters = {
-        "search": Choice("grid"),
-        "max_seconds": Number(0, above=True, none=True),
-    }
-
-    def _machine(self) -> Any:
-        """The machine, with the parameters that are not chosen."""
-        raise NotImplementedError
-
-    # --- learning -----------------------------------------------------------------------------------------
-
-    def fit(self, X, y=None, sample_weight=None, groups=None):
-        """Choose the parameters, and learn with them from all samples.
-
-        Parameters
-        ----------
-        X : n samples
-            As the machine takes them, or the preprocessing if there is one.
-        y : array of shape (n,) or (n, n_outputs), default=None
-            Targets.
-        sample_weight : array of shape (n,), default=None
-            Non-negative; they count in training and in the scores.
-        groups : array of shape (n,), default=None
-            For splitters that ask for groups.
-
-        Returns
-        -------
-        self
-        """
-        before = self.__dict__.copy()
-        try:
-            with limit_threads(self.n_threads):
-                self._fit(X, y, sample_weight, groups)
-        except BaseException:  # a fit that fails leaves the machine as it was
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
-        return self
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
-        check_parameters(self)
-        check_memory(self.memory)
-        effective_n_threads(self.n_threads)
-        machine = self._machine()
-        cells = listed(default_grid(machine) if self.param_grid is None else self.param_grid, machine)
-        for cell in cells:
-            with_parameters(machine, cell)._check_all()
-        clock = Clock(self.max_seconds)
-        seen = X if self.preprocess is None else clone(self.preprocess).fit(X, *(() if y is None else (y,))).transform(X)
-        what = study(machine, seen, y, sample_weight)
-        if what is None:
-            raise TypeError(f"{machine!r} cannot be tuned.")
-        self._note(machine)
-        samples = what.X if self.preprocess is None else X
-        splits = make_splits(self.cv, machine, samples, what.y, groups, self.random_state)
-        scoring = Scoring(machine, self.scoring, what.y is not None)
-        weighted = sample_weight is not None
-        grams = Grams(samples, what.y, what.weight, splits, self.memory)
-        keep = bool(getattr(self, "probability", False))
-        search = Search(machine, cells, what, self.preprocess, splits, scoring, grams, weighted, keep, clock)
-        search.run()
-        self._keep_results(cells, search.outcome, scoring, splits)
-        self._warn(cells, search.outcome)
-        self._refit(machine, X, y, sample_weight, what, splits, search.outcome)
-
-    def _note(self, machine: Any) -> None:
-        """What the machine has seen of the samples."""
-        for name in ("classes_", "n_features_in_", "feature_names_in_"):
-            if hasattr(machine, name) and not (self.preprocess is not None and name != "classes_"):
-                setattr(self, name, getattr(machine, name))
-
-    def _keep_results(self, cells: list[dict[str, Any]], outcome: Outcome, scoring: Scoring, splits: list[Split]) -> None:
-        self.scorer_, self.n_splits_, self.multimetric_ = scoring.scorer, len(splits), scoring.several
-        self.cv_results_ = cv_results(cells, outcome, scoring.names)
-        chosen = self._chosen_score(scoring)
-        if chosen is None:
-            return
-        means = self.cv_results_[f"mean_test_{chosen}"]
-        if np.isnan(means).all():
-            reasons = "; ".join(sorted(set(outcome.failures.values()))) or "max_seconds is too short for any of them"
-            raise ValueError(f"None of the {len(cells)} cells has a score on every split: {reasons}.")
-        self.best_index_ = int(np.nanargmax(means))
-        self.best_params_ = cells[self.best_index_]
-        self.best_score_ = float(means[self.best_index_])
-
-    def _chosen_score(self, scoring: Scoring) -> str | None:
-        """The score that decides; None where nothing does."""
-        if not scoring.several:
-            return "score"
-        if isinstance(self.refit, str) and self.refit in scoring.names:
-            return self.refit
-        if self.refit is False:
-            return None
-        raise ValueError(
-            f"refit must be the name of the score that decides, one of {scoring.names}, or False, got {self.refit!r}."
-        )
-
-    def _warn(self, cells: list[dict[str, Any]], outcome: Outcome) -> None:
-        self.complete_ = bool(outcome.done.all())
-        if outcome.failures:
-            cell, reason = next(iter(outcome.failures.items()))
-            message = f"{len(outcome.failures)} of {len(cells)} cells have no solution and score NaN; {cells[cell]}: {reason}"
-            warnings.warn(message, FitFailedWarning, stacklevel=4)
-        if not self.complete_:
-            message = (
-                f"The search ran into max_seconds={self.max_seconds:g}: {np.count_nonzero(outcome.done)} of {len(cells)} cells "
-                "are known, and the best of them is taken. Raise max_seconds, or use a smaller grid."
-            )
-            warnings.warn(message, ConvergenceWarning, stacklevel=4)
-        known = outcome.status[outcome.status != None]  # noqa: E711
-        unsolved = np.count_nonzero(~np.isin(known.astype(str), ["solved", "failed"]))
-        if unsolved:
-            worst = sorted({one for one in known if one not in ("solved", "failed")})
-            message = (
-                f"{unsolved} of {outcome.status.size} fits of the search did not end as solved ({', '.join(worst)}): their "
-                "scores are those of what they reached."
-            )
-            warnings.warn(message, ConvergenceWarning, stacklevel=4)
-
-    def _refit(
-        self, machine: Any, X: Any, y: Any, sample_weight: Any, what: Study, splits: list[Split], outcome: Outcome
-    ) -> None:
-        if self.refit is False:
-            return
-        began, cell = perf_counter(), self.best_params_
-        best = with_parameters(machine, cell)
-        preprocess = with_preprocess(self.preprocess, cell)
-        steps = [] if preprocess is None else [clone(preprocess)]
-        targets = () if y is None else (y,)
-        for step in steps:
-            X = step.fit(X, *targets).transform(X)
-        best.fit(X, *targets, **({} if sample_weight is None else {"sample_weight": sample_weight}))
-        if getattr(self, "probability", False):
-            self._calibrate(best, what, splits, outcome)
-        self.machine_ = best
-        self.best_estimator_ = make_pipeline(*steps, best) if steps else best
-        self.refit_time_ = perf_counter() - began
-
-    def _calibrate(self, best: Any, what: Any, splits: list[Split], outcome: Outcome) -> None:
-        """Probabilities, from the values of the samples that the folds have held out."""
-        tests = [test[what.weight[test] > 0] for _, test in splits]
-        values = np.concatenate(
-            [outcome.values[self.best_index_, k][what.weight[test] > 0] for k, (_, test) in enumerate(splits)]
-        )
-        held = np.concatenate(tests)
-        codes, weight = what.codes[held], what.weight[held]
-        pairs = pairs_of(best, len(best.classes_))
-        values = values if pairs else best._plan.decision(values)
-        weight = weight * best._class_weights(codes, weight)
-        seen = Calibrating(values, codes, weight)
-        best.calibration_ = fit_calibration(seen, len(best.classes_), "sigmoid", "corrected", pairs)
-        best.probability = True
-
-    # --- the model ----------------------------------------------------------------------------------------
-
-    def _best(self) -> Any:
-        check_is_fitted(self, "cv_results_")
-        if not hasattr(self, "best_estimator_"):
-            raise NotFittedError(f"This {type(self).__name__} has refit=False: nothing has been learnt from all samples.")
-        return self.best_estimator_
-
-    def predict(self, X):
-        """Predictions of the machine that was chosen.
-
-        Parameters
-        ----------
-        X : n samples
-
-        Returns
-        -------
-        ndarray
-        """
-        return self._best().predict(X)
-
-    @available_if(fitted_has("decision_function"))
-    def decision_function(self, X):
-        """Decision values of the machine that was chosen.
-
-        Parameters
-        ----------
-        X : n samples
-
-        Returns
-        -------
-        ndarray
-        """
-        return self._best().decision_function(X)
-
-    @available_if(fitted_has("score_samples"))
-    def score_samples(self, X):
-        """How usual samples are.
-
-        Parameters
-        ----------
-        X : n samples
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        return self._best().score_samples(X)
-
-    @available_if(fitted_has("predict_proba"))
-    def predict_proba(self, X):
-        """Probabilities of the classes.
-
-        Parameters
-        ----------
-        X : n samples
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-        """
-        return self._best().predict_proba(X)
-
-    @available_if(fitted_has("predict_log_proba"))
-    def predict_log_proba(self, X):
-        """Logarithms of the probabilities.
-
-        Parameters
-        ----------
-        X : n samples
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-        """
-        return self._best().predict_log_proba(X)
-
-    def score(self, X, y=None):
-        """The score that has decided, on other samples.
-
-        Parameters
-        ----------
-        X : n samples
-        y : array of shape (n,), default=None
-
-        Returns
-        -------
-        float
-        """
-        scorer = self.scorer_[self.refit] if self.multimetric_ else self.scorer_
-        return scorer(self._best(), X, y)
-
-    @property
-    def result_(self):
-        """The certificate of the machine that was chosen."""
-        return self.machine_.result_
-
-
-def cv_results(cells: list[dict[str, Any]], outcome: Outcome, names: list[str]) -> dict[str, Any]:
-    """The table of a search in the form of scikit-learn's `GridSearchCV`."""
-    table: dict[str, Any] = {}
-    for name, seconds in (("fit", outcome.fit_seconds), ("score", outcome.score_seconds)):
-        table[f"mean_{name}_time"], table[f"std_{name}_time"] = seconds.mean(axis=1), seconds.std(axis=1)
-    for name in sorted({name for cell in cells for name in cell}):
-        table[f"param_{name}"] = column(cells, name)
-    table["params"] = cells
-    for name, scores in zip(names, outcome.scores, strict=True):
-        for k in range(scores.shape[1]):
-            table[f"split{k}_test_{name}"] = scores[:, k]
-        means = scores.mean(axis=1)
-        table[f"mean_test_{name}"], table[f"std_test_{name}"] = means, scores.std(axis=1)
-        # As scikit-learn does: NaN comes last.
-        worst = np.nanmin(means) - 1 if not np.isnan(means).all() else 0.0
-        ranked = rankdata(-np.where(np.isnan(means), worst, means), method="min")
-        table[f"rank_test_{name}"] = ranked.astype(np.int32)
-    return table
-
-
-def column(cells: list[dict[str, Any]], name: str) -> np.ma.MaskedArray:
-    """The values of one parameter, masked where a cell has none."""
-    values = [cell.get(name) for cell in cells]
-    mask = [name not in cell for cell in cells]
-    kinds = {type(value) for value, missing in zip(values, mask, strict=True) if not missing}
-    dtype = kinds.pop() if len(kinds) == 1 else object
-    numeric = dtype in (int, float, bool)
-    if numeric:
-        return np.ma.MaskedArray([0 if missing else v for v, missing in zip(values, mask, strict=True)], mask, dtype=dtype)
-    found = np.ma.MaskedArray(np.empty(len(cells), dtype=object), mask=mask)
-    for k, (value, missing) in enumerate(zip(values, mask, strict=True)):
-        if not missing:
-            found[k] = value
-    return found
+__all__ = ["Tuned", "TunedOneClassSVM", "TunedSVC", "TunedSVR", "tune"]
 
 
 class Tuned(MetaEstimatorMixin, Tuner):
-    """Any machine of ours with a kernel, with parameters chosen by cross-validation."""
+    """Any of our machines, with parameters chosen by cross-validation."""
 
     def __init__(
         self,
@@ -361,7 +24,9 @@ class Tuned(MetaEstimatorMixin, Tuner):
         search="grid",
         preprocess=None,
         refit=True,
+        journal=None,
         max_seconds=None,
+        progress=False,
         memory="auto",
         n_threads=None,
         random_state=0,
@@ -373,7 +38,9 @@ class Tuned(MetaEstimatorMixin, Tuner):
         self.search = search
         self.preprocess = preprocess
         self.refit = refit
+        self.journal = journal
         self.max_seconds = max_seconds
+        self.progress = progress
         self.memory = memory
         self.n_threads = n_threads
         self.random_state = random_state
@@ -385,13 +52,159 @@ class Tuned(MetaEstimatorMixin, Tuner):
         tags, own = super().__sklearn_tags__(), get_tags(self.estimator)
         tags.estimator_type = own.estimator_type
         tags.classifier_tags, tags.regressor_tags = own.classifier_tags, own.regressor_tags
+        tags.target_tags = own.target_tags
         tags.input_tags.pairwise, tags.input_tags.sparse = own.input_tags.pairwise, own.input_tags.sparse
         return tags
 
 
-def tune(estimator, param_grid=None, **options):
-    """Any machine of ours with a kernel, with parameters chosen by cross-validation."""
-    return Tuned(estimator, param_grid, **options)
+def tune(estimator: Any, param_grid: Any = None, cv: Any = 5, scoring: Any = None, **options: Any) -> Tuned:
+    """Any of our machines."""
+    return Tuned(estimator, param_grid, cv=cv, scoring=scoring, **options)
 
 
-__all__ += ["is_classifier"]
+class OwnMachine(Tuner):
+    """A tuner that builds its machine from its own parameters."""
+
+    _kind: Any
+    _passed: tuple[str, ...]
+
+    def _machine(self):
+        return self._kind(**{name: getattr(self, name) for name in self._passed})
+
+    def __sklearn_tags__(self):
+        tags, own = super().__sklearn_tags__(), get_tags(self._machine())
+        tags.input_tags.pairwise, tags.input_tags.sparse = own.input_tags.pairwise, own.input_tags.sparse
+        tags.target_tags = own.target_tags
+        return tags
+
+
+class TunedSVC(ClassifierMixin, OwnMachine):
+    """Support vector classifier with parameters chosen by cross-validation."""
+
+    _kind = SVC
+    _passed = ("kernel", "loss", "class_weight", "multi_class", "tol", "memory", "n_threads")
+
+    def __init__(
+        self,
+        kernel="rbf",
+        *,
+        param_grid=None,
+        cv=5,
+        scoring=None,
+        search="grid",
+        preprocess=None,
+        loss="hinge",
+        class_weight=None,
+        multi_class="ovo",
+        probability=False,
+        tol=1e-3,
+        refit=True,
+        journal=None,
+        max_seconds=None,
+        progress=False,
+        memory="auto",
+        n_threads=None,
+        random_state=0,
+    ):
+        self.kernel = kernel
+        self.param_grid = param_grid
+        self.cv = cv
+        self.scoring = scoring
+        self.search = search
+        self.preprocess = preprocess
+        self.loss = loss
+        self.class_weight = class_weight
+        self.multi_class = multi_class
+        self.probability = probability
+        self.tol = tol
+        self.refit = refit
+        self.journal = journal
+        self.max_seconds = max_seconds
+        self.progress = progress
+        self.memory = memory
+        self.n_threads = n_threads
+        self.random_state = random_state
+
+
+class TunedSVR(RegressorMixin, OwnMachine):
+    """Support vector regression with parameters chosen by cross-validation."""
+
+    _kind = SVR
+    _passed = ("kernel", "loss", "tol", "memory", "n_threads")
+
+    def __init__(
+        self,
+        kernel="rbf",
+        *,
+        param_grid=None,
+        cv=5,
+        scoring="neg_mean_squared_error",
+        search="grid",
+        preprocess=None,
+        loss="linear",
+        tol=1e-3,
+        refit=True,
+        journal=None,
+        max_seconds=None,
+        progress=False,
+        memory="auto",
+        n_threads=None,
+        random_state=0,
+    ):
+        self.kernel = kernel
+        self.param_grid = param_grid
+        self.cv = cv
+        self.scoring = scoring
+        self.search = search
+        self.preprocess = preprocess
+        self.loss = loss
+        self.tol = tol
+        self.refit = refit
+        self.journal = journal
+        self.max_seconds = max_seconds
+        self.progress = progress
+        self.memory = memory
+        self.n_threads = n_threads
+        self.random_state = random_state
+
+
+class TunedOneClassSVM(OutlierMixin, OwnMachine):
+    """Novelty detection with parameters chosen by cross-validation."""
+
+    _kind = OneClassSVM
+    _passed = ("kernel", "nu", "tol", "memory", "n_threads")
+
+    def __init__(
+        self,
+        kernel="rbf",
+        *,
+        nu=0.1,
+        param_grid=None,
+        cv=5,
+        scoring=None,
+        search="grid",
+        preprocess=None,
+        tol=1e-3,
+        refit=True,
+        journal=None,
+        max_seconds=None,
+        progress=False,
+        memory="auto",
+        n_threads=None,
+        random_state=0,
+    ):
+        self.kernel = kernel
+        self.nu = nu
+        self.param_grid = param_grid
+        self.cv = cv
+        self.scoring = scoring
+        self.search = search
+        self.preprocess = preprocess
+        self.tol = tol
+        self.refit = refit
+        self.journal = journal
+        self.max_seconds = max_seconds
+        self.progress = progress
+        self.memory = memory
+        self.n_threads = n_threads
+        self.random_state = random_state

@@ -168,7 +168,7 @@ class SMO(BaseEstimator):
     def solve_many(
         self,
         problems: Sequence[DualProblem],
-        starts: Sequence[np.ndarray | None] | None = None,
+        starts: Sequence[np.ndarray | None] | np.ndarray | None = None,
         callback: Callback | None = None,
         *,
         steps: int = 1,
@@ -178,7 +178,8 @@ class SMO(BaseEstimator):
     ) -> Sequence[SolverResult]:
         """Solve problems over one Gram matrix in one native call, threads across problems.
 
-        With a callback, or a kernel in Python, they are solved one after the other. Parameters as in `solve`;
+        `starts` has a first point, or None, for each of them, or is an array of all variables one after the other, which
+        must be feasible. With a callback, or a kernel in Python, they are solved one after the other. Parameters as in `solve`;
         `DualProblems` are solved without Python for each of them, and their results made when somebody looks at one.
 
         Every `steps` neighbouring problems are a path: the same variables with other bounds or prices, where each
@@ -191,7 +192,7 @@ class SMO(BaseEstimator):
             return []
         self.check(problems[0])
         batch = DualProblems.of(problems)
-        if starts is not None and len(starts) != len(batch):
+        if starts is not None and not isinstance(starts, np.ndarray) and len(starts) != len(batch):
             raise ValueError(
                 f"solve_many needs a start, or None, for each of {len(batch)} problems, got {len(starts)}."
             )

@@ -5,7 +5,9 @@ problems, and from their solutions its decision functions. Cross-validation over
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from copy import copy
+from dataclasses import fields
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -35,7 +37,27 @@ class Decisions(NamedTuple):
 class Lesson(ABC):
     """The problems of a machine for some of the samples."""
 
+    machine: Any
     problems: DualProblems
+
+    def without(self, tests: Sequence[np.ndarray]) -> tuple["Lesson", np.ndarray]:
+        """The lessons without some samples, for every set of such, as one; and the variables of this one it is made of.
+
+        What is learnt without a sample is another lesson, unless every sample has a price of its own: see
+        `is_restriction`.
+        """
+        problems, variables = self.problems.without(tests)
+        lesson = copy(self)
+        lesson.problems = problems
+        return lesson, variables
+
+    def is_restriction(self, other: "Lesson") -> bool:
+        """Whether the other lesson, of some of the samples, is this one without the others."""
+        missing = np.setdiff1d(self.problems.samples, other.problems.samples)
+        ours, theirs = self.without([missing])[0].problems, other.problems
+        names = [field.name for field in fields(ours) if field.name not in ("gram", "parts")]
+        same = len(ours.samples) == len(theirs.samples) and np.array_equal(ours.parts.starts, theirs.parts.starts)
+        return same and all(np.array_equal(getattr(ours, name), getattr(theirs, name)) for name in names)
 
     @abstractmethod
     def functions(self, results: SolverResults) -> Decisions:
@@ -149,6 +171,12 @@ class ClassLesson(Lesson):
         self.machine, self.plan, self.tasks, self.problems = machine, plan, tasks, problems
         self.classes = machine.classes_
 
+    def without(self, tests):
+        lesson, variables = super().without(tests)
+        arrays = {name: getattr(self.tasks, name)[variables] for name in ("sign", "cost", "target")}
+        lesson.tasks = Tasks(parts=lesson.problems.parts, samples=lesson.problems.samples, **arrays)
+        return lesson, variables
+
     def functions(self, results):
         functions, _ = self.machine._functions(self.plan.scheme, self.tasks, self.problems, results)
         return Decisions(functions.coefficients, functions.offset)
@@ -186,11 +214,11 @@ class ValueLesson(Lesson):
         )
 
     def functions(self, results):
-        n, m = len(self.train), len(results)
-        a = results.a.reshape(m, 2, n)
-        parts = Segments.of_sizes([n] * m)
-        offset = np.array([self.machine._tube(result)[0] for result in results])
-        return Decisions(SparseRows(parts, np.tile(self.train, m), (a[:, 0] - a[:, 1]).ravel()), offset)
+        # Of every problem the variables that push up, and then, for the same samples, those that push down.
+        parts = Segments.of_sizes(self.problems.parts.sizes // 2)
+        up = self.problems.sign > 0
+        values, offset = results.a[up] - results.a[~up], [self.machine._tube(result)[0] for result in results]
+        return Decisions(SparseRows(parts, self.problems.samples[up], values), np.array(offset))
 
     def decision(self, values, diagonal):
         return values[:, 0] if self.single else values
@@ -234,4 +262,3 @@ class NoveltyLesson(Lesson):
 
     def predict(self, decision):
         return np.where(decision >= 0, 1, -1)
-
