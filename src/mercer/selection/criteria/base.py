@@ -138,7 +138,10 @@ class Lesson:
         else:
             gram = make_gram(fitted.kernel_, self.X, fitted.memory)
         problem, weight = self.problem(machine, gram)
-        if not np.array_equal(fitted.classes_, machine.classes_) or len(result.a) != len(problem.index):
+        coefficients = np.zeros(fitted._n_train)
+        coefficients[fitted.support_] = fitted.dual_coef_[0]
+        known = np.array_equal(fitted.classes_, machine.classes_) and len(coefficients) == gram.n
+        if not known or not np.array_equal(coefficients[problem.index], problem.sign * result.a):
             self._refuse(owner)
         with limit_threads(machine.n_threads):
             gradient = problem.gradient(result.a)

@@ -19,7 +19,7 @@ __all__ = ["LeaveOneOut", "Span", "SupportFraction", "XiAlpha"]
 
 # Variables of problems that are solved at once.
 AT_ONCE = 1_000_000
-# What is added to the diagonal of a kernel matrix that may be singular, in units of its largest entry.
+# What is added at least to the diagonal of a kernel matrix that may be singular, in units of its entries.
 JITTER = 1e-10
 
 
@@ -218,8 +218,12 @@ def squared_spans(trained: Trained) -> np.ndarray:
     if not len(edge):  # nothing to be near to but, without an offset, the origin
         spans[beyond] = np.inf if trained.offset else trained.diagonal[beyond]
         return spans
-    A = problem.gram.square(problem.index[edge])
-    A[np.diag_indices(len(edge))] = trained.diagonal[edge] * (1.0 + JITTER)
+    # Distances do not feel a constant that is added to the kernel; rounding does, the more the nearer A is to singular.
+    constant = trained.diagonal[edge].max() if trained.offset else 0.0
+    diagonal = trained.diagonal + constant
+    A = problem.gram.square(problem.index[edge]) + constant
+    jitter = max(JITTER, len(edge) * np.finfo(problem.gram.dtype).eps)
+    A[np.diag_indices(len(edge))] = diagonal[edge] * (1.0 + jitter)
     factor = cho_factor(A, lower=True)
     inverse = cho_solve(factor, np.eye(len(edge)))
     of_edge = np.diagonal(inverse).copy()
@@ -231,8 +235,8 @@ def squared_spans(trained: Trained) -> np.ndarray:
         spans[edge] = np.where(of_edge > 1e-12 * np.diagonal(inverse), 1.0 / np.abs(of_edge), np.inf)
     for block in row_blocks(len(beyond), problem.gram.n):
         some = beyond[block]
-        k = problem.gram.rows(problem.index[some])[:, problem.index[edge]].T
-        squared = trained.diagonal[some] - np.einsum("fp,fp->p", k, cho_solve(factor, k))
+        k = problem.gram.rows(problem.index[some])[:, problem.index[edge]].T + constant
+        squared = diagonal[some] - np.einsum("fp,fp->p", k, cho_solve(factor, k))
         if trained.offset:
             squared += (1.0 - sums @ k) ** 2 / sums.sum()
         spans[some] = np.maximum(0.0, squared)
