@@ -10,10 +10,11 @@ import numpy as np
 from sklearn.base import ClassifierMixin, is_regressor
 from sklearn.linear_model import RidgeClassifier
 
-from mercer import calibration, kernels, multiclass, solvers, svm
+from mercer import calibration, kernels, multiclass, selection, solvers, svm
 from mercer.compat import sklearn as drop_in
 from mercer.kernels import Kernel
 from mercer.multiclass import Scheme
+from mercer.selection import Criterion
 from mercer.solvers import Solver
 from mercer.svm.base import SupportVectorMachine
 
@@ -133,6 +134,20 @@ def exact(scheme: Scheme) -> dict[str, float]:
     return {"tol": 1e-9} if isinstance(scheme, multiclass.JointScheme) else {}
 
 
+# --- criteria ---------------------------------------------------------------------------------------------
+
+CRITERIA: dict[str, Callable[[], Criterion]] = {
+    "AlphaSum": lambda: selection.AlphaSum(),
+    "LeaveOneOut": lambda: selection.LeaveOneOut(),
+    "RadiusMargin": lambda: selection.RadiusMargin(),
+    "RadiusMargin modified": lambda: selection.RadiusMargin(delta=1.0),
+    "Span": lambda: selection.Span(),
+    "SupportFraction": lambda: selection.SupportFraction(),
+    "XiAlpha": lambda: selection.XiAlpha(),
+    "XiAlpha closer": lambda: selection.XiAlpha(rho=1.0),
+}
+
+
 # --- estimators -------------------------------------------------------------------------------------------
 
 # Without support vectors: weights of features.
@@ -190,6 +205,14 @@ CALIBRATED: dict[str, Callable[[], ClassifierMixin]] = {
     "Calibrated ensemble scores": lambda: calibration.Calibrated(RidgeClassifier(tol=1e-12), cv=3, ensemble=True),
     "SVC probability": lambda: svm.SVC(probability=True, class_weight="balanced"),
     "NuSVC probability": lambda: svm.NuSVC(nu=0.4, probability=True),
+}
+
+# Machines that find their parameters themselves.
+TUNED: dict[str, Callable[[], ClassifierMixin]] = {
+    "GradientTuned": lambda: selection.GradientTuned(),
+    "GradientTuned per feature": lambda: selection.GradientTuned(
+        svm.SVC(loss="squared_hinge", C=3.0, class_weight="balanced"), per_feature=True, max_iter=30
+    ),
 }
 
 # scikit-learn's classes with mercer's engine.

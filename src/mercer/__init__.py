@@ -25,12 +25,14 @@ _ROOMS = (
     "multiclass",
     "plots",
     "problems",
+    "selection",
     "solvers",
     "svm",
     "threads",
 )
 _ROOM_OF = {
     "Calibrated": "calibration",
+    "GradientTuned": "selection",
     "LinearOneClassSVM": "svm",
     "LinearSVC": "svm",
     "LinearSVR": "svm",

@@ -8,12 +8,14 @@ from . import kernels as kernels
 from . import multiclass as multiclass
 from . import plots as plots
 from . import problems as problems
+from . import selection as selection
 from . import solvers as solvers
 from . import svm as svm
 from . import threads as threads
 from .calibration import Calibrated as Calibrated
 from .compat.sklearn import patch_sklearn as patch_sklearn
 from .compat.sklearn import unpatch_sklearn as unpatch_sklearn
+from .selection import GradientTuned as GradientTuned
 from .svm import SVC as SVC
 from .svm import SVDD as SVDD
 from .svm import SVR as SVR

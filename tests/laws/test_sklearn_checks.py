@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from registry import CALIBRATED, ESTIMATORS, LINEAR_ESTIMATORS, SCHEMES, exact
+from registry import CALIBRATED, ESTIMATORS, LINEAR_ESTIMATORS, SCHEMES, TUNED, exact
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer.multiclass import OneClassPerClass
@@ -14,7 +14,7 @@ CHECKED = [machine for machine in CHECKED if getattr(machine, "C", 1.0) < np.inf
 CHECKED += [SVC(kernel="precomputed"), SVR(kernel="precomputed")]
 CHECKED += [SVC(multi_class=make(), **exact(make())) for make in SCHEMES.values()]
 CHECKED += [LinearSVC(multi_class="crammer_singer", tol=1e-9), SVC(multi_class="weston_watkins", probability=True)]
-CHECKED += [make() for make in CALIBRATED.values()]
+CHECKED += [make() for make in (CALIBRATED | TUNED).values()]
 
 
 WEIGHTS = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
