@@ -3,7 +3,7 @@ import sys
 import numpy as np
 import pytest
 
-from mercer.datasets import load_ionosphere
+from mercer.datasets import load_glass, load_ionosphere, load_sonar, load_vehicle
 
 
 def test_ionosphere_arrays():
@@ -37,6 +37,42 @@ def test_ionosphere_frame():
     assert X.equals(bunch.data)
     assert y.equals(bunch.target)
     np.testing.assert_array_equal(X, load_ionosphere().data)
+
+
+@pytest.mark.parametrize(
+    ("load", "n_features", "counts", "first"),
+    [
+        (load_sonar, 60, {"mine": 111, "rock": 97}, [0.02, 0.0371, 0.0428]),
+        (
+            load_glass,
+            9,
+            {
+                "building_float": 70,
+                "building_non_float": 76,
+                "containers": 13,
+                "headlamps": 29,
+                "tableware": 9,
+                "vehicle_float": 17,
+            },
+            [1.52101, 13.64, 4.49],
+        ),
+        (load_vehicle, 18, {"bus": 218, "opel": 212, "saab": 217, "van": 199}, [95, 48, 83]),
+    ],
+)
+def test_the_others(load, n_features, counts, first):
+    bunch = load()
+    n = sum(counts.values())
+    assert bunch.data.shape == (n, n_features)
+    assert bunch.data.dtype == np.float64
+    assert np.isfinite(bunch.data).all()
+    assert bunch.data[0, :3].tolist() == first
+    assert dict(zip(bunch.target_names.tolist(), np.bincount(bunch.target).tolist(), strict=True)) == counts
+    assert len(bunch.feature_names) == len(set(bunch.feature_names)) == n_features
+    assert "CC BY 4.0" in bunch.DESCR
+    assert f":Samples: {n} (" in bunch.DESCR
+    X, y = load(return_X_y=True, as_frame=True)
+    assert X.shape == (n, n_features)
+    np.testing.assert_array_equal(y, bunch.target)
 
 
 def test_frame_without_pandas(monkeypatch):

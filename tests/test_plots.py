@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mercer import SVC, SVR, OneClassSVM
-from mercer.kernels import RBF, Linear
+from mercer.kernels import RBF, Indexed, Linear
 from mercer.plots import DecisionDisplay, Display, HistoryDisplay, ScoreMapDisplay
 
 
@@ -199,6 +199,15 @@ def test_values_that_are_no_numbers():
         "$2^{-3}$", "$2^{-1}$", "scale", "RBF(gamma=0.25) + (Co...", "True", "None", "auto",
     ]  # fmt: skip
     np.testing.assert_array_equal(display.scores, [5, 2, 0, 1, 3, 4, 6])
+
+
+def test_values_that_look_the_same():
+    one, other = np.ones((40, 40)), np.ones((40, 40))
+    other[20, 20] = 2.0
+    kernels = [Indexed(one), Indexed(other), Indexed(one.copy())]
+    assert repr(kernels[0]) == repr(kernels[1])  # the middle of a matrix is not written
+    display = ScoreMapDisplay.from_search(searched([{"kernel": kernel} for kernel in kernels], [0.1, 0.2, 0.3]))
+    np.testing.assert_array_equal(display.scores, [0.3, 0.2])
 
 
 @pytest.mark.parametrize(

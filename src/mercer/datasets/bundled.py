@@ -69,6 +69,180 @@ def load_ionosphere(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     return _load("ionosphere", return_X_y=return_X_y, as_frame=as_frame)
 
 
+def load_sonar(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
+    """Load the sonar returns from mines and rocks, a two-class problem.
+
+    208 sonar signals came back from a metal cylinder, as a mine is, or from a rock of about the same shape,
+    each described by its energy in 60 bands of frequency [1]_. The samples are in their original order, which
+    is by class: shuffle them before splitting.
+
+    Parameters
+    ----------
+    return_X_y : bool, default=False
+        Return ``(data, target)`` instead of a Bunch.
+    as_frame : bool, default=False
+        Give the data as a pandas DataFrame and the target as a Series. Needs pandas.
+
+    Returns
+    -------
+    data : :class:`~sklearn.utils.Bunch`
+        With the attributes
+
+        data : ndarray or DataFrame of shape (208, 60)
+            The samples.
+        target : ndarray or Series of shape (208,)
+            The number of the class.
+        feature_names : list of str
+            ``["V1", ..., "V60"]``.
+        target_names : ndarray of shape (2,)
+            ``["mine", "rock"]``, so that ``target_names[target]`` are the labels.
+        frame : DataFrame of shape (208, 61)
+            Data and target together, only with ``as_frame=True``, otherwise None.
+        DESCR : str
+            The description, with origin and licence.
+        filename, data_module : str
+            Where the file is.
+    (data, target) : tuple, if ``return_X_y=True``
+        The samples and their classes.
+
+    Notes
+    -----
+    Distributed under the Creative Commons Attribution 4.0 licence (CC BY 4.0) by the UCI Machine Learning
+    Repository; given by T. Sejnowski and R. P. Gorman, 1988.
+
+    References
+    ----------
+    .. [1] R. P. Gorman, T. J. Sejnowski, Analysis of hidden units in a layered network trained to classify sonar
+       targets, Neural Networks 1, 1988, 75-89.
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_sonar
+    >>> X, y = load_sonar(return_X_y=True)
+    >>> X.shape
+    (208, 60)
+    >>> load_sonar().target_names[y[0]]
+    np.str_('rock')
+    """
+    return _load("sonar", return_X_y=return_X_y, as_frame=as_frame)
+
+
+def load_glass(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
+    """Load the kinds of glass, a problem of six classes of unequal size.
+
+    214 pieces of glass, from windows of buildings and vehicles, containers, tableware and headlamps, each
+    described by its refractive index and its share of eight oxides [1]_. The features are on very different
+    scales. The samples are in their original order, which is by class: shuffle them before splitting.
+
+    Parameters
+    ----------
+    return_X_y : bool, default=False
+        Return ``(data, target)`` instead of a Bunch.
+    as_frame : bool, default=False
+        Give the data as a pandas DataFrame and the target as a Series. Needs pandas.
+
+    Returns
+    -------
+    data : :class:`~sklearn.utils.Bunch`
+        With the attributes
+
+        data : ndarray or DataFrame of shape (214, 9)
+            The samples.
+        target : ndarray or Series of shape (214,)
+            The number of the class.
+        feature_names : list of str
+            ``["RI", "Na", "Mg", "Al", "Si", "K", "Ca", "Ba", "Fe"]``.
+        target_names : ndarray of shape (6,)
+            ``["building_float", "building_non_float", "containers", "headlamps", "tableware", "vehicle_float"]``,
+            so that ``target_names[target]`` are the labels.
+        frame : DataFrame of shape (214, 10)
+            Data and target together, only with ``as_frame=True``, otherwise None.
+        DESCR : str
+            The description, with origin and licence.
+        filename, data_module : str
+            Where the file is.
+    (data, target) : tuple, if ``return_X_y=True``
+        The samples and their classes.
+
+    Notes
+    -----
+    Distributed under the Creative Commons Attribution 4.0 licence (CC BY 4.0) by the UCI Machine Learning
+    Repository; created by B. German, 1987.
+
+    References
+    ----------
+    .. [1] I. W. Evett, E. J. Spiehler, Rule induction in forensic science, Central Research Establishment, Home
+       Office Forensic Science Service, 1987.
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_glass
+    >>> X, y = load_glass(return_X_y=True)
+    >>> X.shape
+    (214, 9)
+    >>> load_glass().target_names[y[0]]
+    np.str_('building_float')
+    """
+    return _load("glass", return_X_y=return_X_y, as_frame=as_frame)
+
+
+def load_vehicle(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
+    """Load the silhouettes of vehicles, a problem of four classes.
+
+    846 silhouettes of four model vehicles, photographed from many angles, each described by 18 features of
+    its shape [1]_. The two cars, an Opel and a Saab, are hard to tell apart.
+
+    Parameters
+    ----------
+    return_X_y : bool, default=False
+        Return ``(data, target)`` instead of a Bunch.
+    as_frame : bool, default=False
+        Give the data as a pandas DataFrame and the target as a Series. Needs pandas.
+
+    Returns
+    -------
+    data : :class:`~sklearn.utils.Bunch`
+        With the attributes
+
+        data : ndarray or DataFrame of shape (846, 18)
+            The samples.
+        target : ndarray or Series of shape (846,)
+            The number of the class.
+        feature_names : list of str
+            Their short names in the original file, such as ``"Comp"`` for compactness.
+        target_names : ndarray of shape (4,)
+            ``["bus", "opel", "saab", "van"]``, so that ``target_names[target]`` are the labels.
+        frame : DataFrame of shape (846, 19)
+            Data and target together, only with ``as_frame=True``, otherwise None.
+        DESCR : str
+            The description, with origin and licence.
+        filename, data_module : str
+            Where the file is.
+    (data, target) : tuple, if ``return_X_y=True``
+        The samples and their classes.
+
+    Notes
+    -----
+    Distributed under the Creative Commons Attribution 4.0 licence (CC BY 4.0) by the UCI Machine Learning
+    Repository; created by J. P. Siebert, Turing Institute, Glasgow, 1987.
+
+    References
+    ----------
+    .. [1] J. P. Siebert, Vehicle recognition using rule based methods, Turing Institute Research Memorandum
+       TIRM-87-018, 1987.
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_vehicle
+    >>> X, y = load_vehicle(return_X_y=True)
+    >>> X.shape
+    (846, 18)
+    >>> load_vehicle().target_names[y[0]]
+    np.str_('van')
+    """
+    return _load("vehicle", return_X_y=return_X_y, as_frame=as_frame)
+
+
 def _load(name: str, *, return_X_y: bool, as_frame: bool) -> Any:
     header, *rows = csv.reader((_DATA / f"{name}.csv").read_text(encoding="utf-8").splitlines())
     feature_names = header[:-1]

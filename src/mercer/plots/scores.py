@@ -246,8 +246,10 @@ def _sorted_values(column: Any) -> tuple[list[Any], np.ndarray]:
 
 
 def _identity(value: Any) -> float | str:
-    """What tells values apart: the number, or what it is written as (kernels and arrays have no hash to rely on)."""
-    return float(value) if _is_number(value) else repr(value)
+    """What tells values apart: the number, or a fingerprint (kernels are neither compared nor written in full)."""
+    from mercer.selection.fingerprint import fingerprint  # brings all machines along
+
+    return float(value) if _is_number(value) else fingerprint(value)
 
 
 def _is_number(value: Any) -> bool:
