@@ -207,13 +207,23 @@ CALIBRATED: dict[str, Callable[[], ClassifierMixin]] = {
     "NuSVC probability": lambda: svm.NuSVC(nu=0.4, probability=True),
 }
 
-# Machines that find their parameters themselves.
-TUNED: dict[str, Callable[[], ClassifierMixin]] = {
+# Machines that find their parameters themselves, by a gradient or by a search.
+GRADIENT_TUNED: dict[str, Callable[[], ClassifierMixin]] = {
     "GradientTuned": lambda: selection.GradientTuned(),
     "GradientTuned per feature": lambda: selection.GradientTuned(
         svm.SVC(loss="squared_hinge", C=3.0, class_weight="balanced"), per_feature=True, max_iter=30
     ),
 }
+SMALL_GRID = {"C": [0.5, 4.0, 32.0], "kernel__gamma": [0.05, 0.5]}
+SEARCHES: dict[str, Callable[[], Any]] = {
+    "Tuned": lambda: selection.Tuned(svm.NuSVR(), {"nu": [0.3, 0.7], "C": [1.0, 10.0]}, cv=3),
+    "TunedSVC": lambda: selection.TunedSVC(param_grid=SMALL_GRID, cv=3),
+    "TunedSVC adaptive": lambda: selection.TunedSVC(param_grid=SMALL_GRID, cv="holdout", search="adaptive"),
+    "TunedSVC probability": lambda: selection.TunedSVC(param_grid=SMALL_GRID, cv=3, probability=True),
+    "TunedSVR": lambda: selection.TunedSVR(param_grid=SMALL_GRID, cv=3),
+    "TunedOneClassSVM": lambda: selection.TunedOneClassSVM(param_grid={"kernel__gamma": [0.05, 0.5]}, cv=3),
+}
+TUNED = GRADIENT_TUNED | SEARCHES
 
 # scikit-learn's classes with mercer's engine.
 DROP_INS: dict[str, Callable[[], Any]] = {

@@ -42,6 +42,10 @@ _ROOM_OF = {
     "SVC": "svm",
     "SVDD": "svm",
     "SVR": "svm",
+    "Tuned": "selection",
+    "TunedOneClassSVM": "selection",
+    "TunedSVC": "selection",
+    "TunedSVR": "selection",
     "patch_sklearn": "compat.sklearn",
     "unpatch_sklearn": "compat.sklearn",
 }

@@ -16,6 +16,10 @@ from .calibration import Calibrated as Calibrated
 from .compat.sklearn import patch_sklearn as patch_sklearn
 from .compat.sklearn import unpatch_sklearn as unpatch_sklearn
 from .selection import GradientTuned as GradientTuned
+from .selection import Tuned as Tuned
+from .selection import TunedOneClassSVM as TunedOneClassSVM
+from .selection import TunedSVC as TunedSVC
+from .selection import TunedSVR as TunedSVR
 from .svm import SVC as SVC
 from .svm import SVDD as SVDD
 from .svm import SVR as SVR

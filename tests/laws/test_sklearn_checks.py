@@ -6,6 +6,7 @@ from registry import CALIBRATED, ESTIMATORS, LINEAR_ESTIMATORS, SCHEMES, TUNED, 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer.multiclass import OneClassPerClass
+from mercer.selection.tuner import Tuner
 from mercer.svm import SVC, SVR, LinearSVC, NuSVC
 
 # A hard margin refuses what is not separable, which is not for these checks to know.
@@ -22,6 +23,8 @@ WEIGHTS = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight
 
 def draws_folds(estimator):
     """Whether the folds are the machine's own affair."""
+    if isinstance(estimator, Tuner):  # they are scikit-learn's
+        return False
     scheme = getattr(estimator, "multi_class", None)
     return getattr(estimator, "probability", False) or getattr(scheme, "calibrated", False)
 

@@ -1,7 +1,8 @@
 """Choosing parameters: training is model selection.
 
-Cross-validation fits the same samples again and again. Here kernel matrices are made once, folds are numbers of samples,
-and every fit starts where a similar one has ended. Criteria from the training samples alone need no folds at all.
+Cross-validation fits the same samples again and again. Here kernel matrices are made once, folds are numbers of
+samples, and every fit starts where a similar one has ended. Criteria from the training samples alone need no folds at
+all.
 """
 
 from mercer.selection.criteria import (

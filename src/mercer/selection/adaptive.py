@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import product
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -21,8 +20,8 @@ Point = tuple[Any, ...]
 def refine(search: Search, param_grid: Mapping[str, Sequence[Any]]) -> None:
     """Run a search on every second value of each axis, on all neighbours of the best, and on ever finer steps.
 
-    Values of an axis are numbers, of which the middle of two is the geometric one if all are positive; or anything else,
-    of which all are tried.
+    Values of an axis are numbers, of which the middle of two is the geometric one if all are positive; or anything
+    else, of which all are tried.
 
     Parameters
     ----------
@@ -70,7 +69,7 @@ def _ordered(values: Sequence[Any]) -> list[Any]:
 
 def _is_scale(axis: list[Any]) -> bool:
     """Whether the values have an order and a middle."""
-    return all(isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(value) for value in axis)
+    return all(type(value) in (int, float) and np.isfinite(value) for value in axis)
 
 
 def _near(axis: list[Any], value: Any) -> list[Any]:

@@ -10,7 +10,7 @@ from mercer import _native
 from mercer.gram import Gram, MatrixGram, make_gram, memory_budget
 from mercer.kernels import Kernel, as_kernel
 from mercer.kernels.base import NativeSpec
-from mercer.kernels.samples import n_samples, native_samples, take
+from mercer.kernels.samples import n_samples, take
 from mercer.kernels.vectors.base import VectorKernel, measure
 from mercer.selection.splits import Split
 from mercer.threads import effective_n_threads

@@ -54,9 +54,9 @@ def default_grid(estimator: Any) -> dict[str, np.ndarray]:
     known = estimator.get_params(deep=False)
     grid = {name: values for name, values in (("C", PRICES), ("epsilon", TUBES)) if name in known}
     kernel = known.get("kernel")
-    if kernel is not None and not (isinstance(kernel, str) and kernel == "precomputed"):
-        if "gamma" in as_kernel(kernel).get_params(deep=False):
-            grid["kernel__gamma"] = WIDTHS
+    precomputed = isinstance(kernel, str) and kernel == "precomputed"
+    if kernel is not None and not precomputed and "gamma" in as_kernel(kernel).get_params(deep=False):
+        grid["kernel__gamma"] = WIDTHS
     if not grid:
         raise ValueError(f"param_grid must be given: {estimator!r} has neither C nor epsilon nor a kernel with gamma.")
     return grid

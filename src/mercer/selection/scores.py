@@ -105,7 +105,7 @@ def absolute_error(held: HeldOut) -> float:
 
 
 def consistency(held: HeldOut) -> float:
-    """How complex a description of one class is, if it holds for samples that it has not seen; else how far it does not.
+    """How complex a description of one class is, if it holds for samples not seen; else how far it does not.
 
     A machine that rejects more of the samples held out than its nu, by more than two standard deviations of such a
     share, has fitted itself to its training samples: its score is minus the excess. Of the others the most complex one,
@@ -184,8 +184,7 @@ class Asked:
 
     def __init__(self, scorer: Any):
         self.scorer = scorer
-        function = getattr(scorer, "_score_func", None)
-        self.weighted = function is not None and "sample_weight" in signature(function).parameters
+        self.weighted = "sample_weight" in signature(getattr(scorer, "_score_func", scorer)).parameters
 
     def __call__(self, held: HeldOut) -> float:
         weights = {"sample_weight": held.weight} if self.weighted and held.weight is not None else {}

@@ -322,8 +322,11 @@ class Search:
         if not isinstance(solver, SMO):
             return SolverResults.of(solver.solve_many(problems, starts, None))
         told = (lambda finished: self.progress.refresh()) if self.show else None
-        limits = {"seconds": self.deadline.left, "finished": told}
-        return SolverResults.of(solver.solve_many(problems, starts, None, steps=steps, width=width, **limits))
+        return SolverResults.of(
+            solver.solve_many(
+                problems, starts, None, steps=steps, width=width, seconds=self.deadline.left, finished=told
+            )
+        )
 
     # --- many folds ---------------------------------------------------------------------------------------
 
@@ -380,8 +383,8 @@ class Search:
     ) -> None:
         """Decision values of what the folds hold out, over kernel values fetched once, and scores.
 
-        `solved` has for every cell what each of the folds has found; `together`, if these have been solved as one lesson,
-        the results of that.
+        `solved` has for every cell what each of the folds has found; `together`, if these have been solved as one
+        lesson, the results of that.
         """
         began = perf_counter()
         tests = Segments.of_sizes([len(self.splits[k][1]) for k in folds])

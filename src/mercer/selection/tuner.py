@@ -20,6 +20,7 @@ from mercer.calibration.folds import HeldOut as Calibrating
 from mercer.gram.memory import check_memory
 from mercer.parameters import Choice, Number, check_parameters
 from mercer.selection.adaptive import refine
+from mercer.selection.criteria import Criterion
 from mercer.selection.fingerprint import fingerprint
 from mercer.selection.grams import Grams
 from mercer.selection.grid import default_grid, listed
@@ -100,10 +101,14 @@ class Tuner(BaseEstimator):
         what = self._study(machine, X, y, sample_weight)
         self._note(machine, X)
         samples = what.X if self.preprocess is None else X
-        splits = make_splits(self.cv, machine, samples, what.y, groups, self.random_state)
+        everyone, by_itself = np.arange(len(what.weight)), isinstance(self.scoring, Criterion)
+        if by_itself:  # judged by what it has been trained on
+            splits = [(everyone, everyone)]
+        else:
+            splits = make_splits(self.cv, machine, samples, what.y, groups, self.random_state)
         scoring = Scoring(machine, self.scoring, what.y is not None)
         self._chosen_score(scoring)
-        kind = OneByOne if isinstance(what, Labelled) else Search
+        kind = OneByOne if by_itself or isinstance(what, Labelled) else Search
         with self._open_journal(machine, grid, X, y, sample_weight, splits) as journal:
             search = kind(
                 machine,
@@ -142,8 +147,8 @@ class Tuner(BaseEstimator):
             return what
         if self._calibrates:
             raise ValueError(
-                f"probability must be False for {machine!r}, got True: its values for held-out samples are not kept; give "
-                "estimators with probabilities of their own to tune."
+                f"probability must be False for {machine!r}, got True: its values for held-out samples are not kept. "
+                "Tune a machine that has probabilities of its own."
             )
         machine._check_all()
         X, y = machine._take_samples(seen, y)
@@ -219,9 +224,10 @@ class Tuner(BaseEstimator):
             )
             warnings.warn(message, FitFailedWarning, stacklevel=4)
         if not self.complete_:
+            known = np.count_nonzero(outcome.done)
             message = (
-                f"The search ran into max_seconds={self.max_seconds:g}: {np.count_nonzero(outcome.done)} of {len(cells)} cells "
-                "are known, and the best of them is taken. Raise max_seconds, or use a smaller grid."
+                f"The search ran into max_seconds={self.max_seconds:g}: {known} of {len(cells)} cells are known, and the "
+                "best of them is taken. Raise max_seconds, or use a smaller grid."
             )
             warnings.warn(message, ConvergenceWarning, stacklevel=4)
         known = outcome.status[outcome.status != ""]
@@ -229,8 +235,8 @@ class Tuner(BaseEstimator):
         if unsolved:
             worst = sorted({one for one in known if one not in ("solved", "failed")})
             message = (
-                f"{unsolved} of {outcome.status.size} fits of the search did not end as solved ({', '.join(worst)}): their "
-                "scores are those of what they reached."
+                f"{unsolved} of {outcome.status.size} fits of the search did not end as solved ({', '.join(worst)}): "
+                "their scores are those of what they reached."
             )
             warnings.warn(message, ConvergenceWarning, stacklevel=4)
 

@@ -178,9 +178,10 @@ class SMO(BaseEstimator):
     ) -> Sequence[SolverResult]:
         """Solve problems over one Gram matrix in one native call, threads across problems.
 
-        `starts` has a first point, or None, for each of them, or is an array of all variables one after the other, which
-        must be feasible. With a callback, or a kernel in Python, they are solved one after the other. Parameters as in `solve`;
-        `DualProblems` are solved without Python for each of them, and their results made when somebody looks at one.
+        `starts` has a first point, or None, for each of them, or is an array of all variables one after the other,
+        which must be feasible. With a callback, or a kernel in Python, they are solved one after the other. Parameters
+        as in `solve`; `DualProblems` are solved without Python for each of them, and their results made when somebody
+        looks at one.
 
         Every `steps` neighbouring problems are a path: the same variables with other bounds or prices, where each
         problem begins at the solution of the one before, if a multiple of that is feasible. Of more than one path side
