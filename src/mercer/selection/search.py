@@ -282,7 +282,7 @@ class Search:
             solved = {
                 k: [one for one in s if not (one.results.status == "max_seconds").any()] for k, s in solved.items()
             }
-        for fold, of_fold in solved.items():
+        for fold, of_fold in ((fold, of_fold) for fold, of_fold in solved.items() if of_fold):
             self._judge([fold], gram, [[one] for one in of_fold])
 
     def _lessons(self, machines: dict[int, Any], gram: Gram, train: np.ndarray) -> dict[int, Lesson]:

@@ -162,13 +162,15 @@ class Tuner(BaseEstimator):
     ) -> AbstractContextManager[Journal | None]:
         if self.journal is None:
             return nullcontext()
-        neutral = clone(machine).set_params(n_threads=None, memory="auto")
+        neutral = {"n_threads": None, "memory": "auto"}  # they change nothing
+        known = machine.get_params(deep=False)
+        machine = clone(machine).set_params(**{name: value for name, value in neutral.items() if name in known})
         return Journal.open(
             self.journal,
             {
                 "version": mercer.__version__,
                 "data": fingerprint(X, y, sample_weight),
-                "estimator": fingerprint(neutral, self._calibrates),
+                "estimator": fingerprint(machine, self._calibrates),
                 "preprocess": fingerprint(self.preprocess),
                 "grid": fingerprint([*listed(grid, machine)], self.search),
                 "cv": fingerprint(splits),
@@ -198,7 +200,7 @@ class Tuner(BaseEstimator):
         means = self.cv_results_[f"mean_test_{chosen}"]
         if np.isnan(means).all():
             reasons = "; ".join(sorted(set(outcome.failures.values()))) or "max_seconds is too short for any of them"
-            raise ValueError(f"None of the {len(cells)} cells has a score on every split: {reasons}.")
+            raise ValueError(f"None of the {len(cells)} cells has a score on every split: {reasons.rstrip('.')}.")
         self.best_index_ = int(np.nanargmax(means))
         self.best_params_ = cells[self.best_index_]
         self.best_score_ = float(means[self.best_index_])
@@ -226,8 +228,8 @@ class Tuner(BaseEstimator):
         if not self.complete_:
             known = np.count_nonzero(outcome.done)
             message = (
-                f"The search ran into max_seconds={self.max_seconds:g}: {known} of {len(cells)} cells are known, and the "
-                "best of them is taken. Raise max_seconds, or use a smaller grid."
+                f"The search ran into max_seconds={self.max_seconds:g}: {known} of {len(cells)} cells are known, and "
+                "the best of them is taken. Raise max_seconds, or use a smaller grid."
             )
             warnings.warn(message, ConvergenceWarning, stacklevel=4)
         known = outcome.status[outcome.status != ""]
