@@ -119,9 +119,9 @@ def test_the_line_on_a_terminal(clock, monkeypatch):
 @pytest.mark.parametrize(
     ("columns", "line"),
     [
-        (80, "TunedSVC [######.......]  50 %, 1 of 2 cells, best 0.5, 5.0 s, about 5.0 s left"),
-        (70, "TunedSVC  50 %, 1 of 2 cells, best 0.5, 5.0 s, about 5.0 s left"),
-        (40, "TunedSVC  50 %, 1 of 2 cells, best 0.5,"),
+        (80, "TunedSVC [#####.....]  50 %, 1 of 2 cells, best 0.5000, 5.0 s, about 5.0 s left"),
+        (70, "TunedSVC  50 %, 1 of 2 cells, best 0.5000, 5.0 s, about 5.0 s left"),
+        (40, "TunedSVC  50 %, 1 of 2 cells, best 0.50"),
     ],
 )
 def test_a_narrow_terminal(clock, monkeypatch, columns, line):
@@ -198,7 +198,7 @@ def test_standard_error_is_the_default(capsys):
         progress.finish([0], best=-12.5)
     output = capsys.readouterr()
     assert output.out == ""
-    assert "1 of 1 cells, best -12.5, " in output.err
+    assert "1 of 1 cells, best -12.50, " in output.err
 
 
 @pytest.mark.parametrize(

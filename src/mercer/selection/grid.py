@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.model_selection import ParameterGrid
 
 from mercer.kernels import as_kernel
+from mercer.selection.fingerprint import fingerprint
 
 __all__ = ["Group", "default_grid", "grouped", "listed"]
 
@@ -107,15 +108,24 @@ def grouped(cells: list[dict[str, Any]]) -> list[Group]:
     -------
     list of Group
     """
-    groups: dict[str, tuple[dict[str, Any], dict[str, list[int]]]] = {}
+    # Kernels can be written alike and differ, in the middle of a matrix say. One that is in many cells is read once.
+    prints: dict[int, str] = {}
+
+    def marks(some: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+        for value in some.values():
+            if id(value) not in prints:
+                prints[id(value)] = fingerprint(value)
+        return tuple(sorted((name, prints[id(value)]) for name, value in some.items()))
+
+    groups: dict[Any, tuple[dict[str, Any], dict[Any, list[int]]]] = {}
     for number, cell in enumerate(cells):
         shared = {name: value for name, value in cell.items() if is_shared(name)}
         along = next((name for name in PATHS if name in cell), None)
         # A hard margin is no continuation of a soft one: it may not exist.
         hard = along is not None and cell[along] == np.inf
         rest = {name: value for name, value in cell.items() if not is_shared(name) and name != along}
-        _, paths = groups.setdefault(repr(sorted(shared.items())), (shared, {}))
-        paths.setdefault(repr((sorted(rest.items()), hard)), []).append(number)
+        _, paths = groups.setdefault(marks(shared), (shared, {}))
+        paths.setdefault((marks(rest), hard), []).append(number)
     return [
         Group(shared, [sorted(path, key=lambda number: _place(cells[number])) for path in paths.values()])
         for shared, paths in groups.values()

@@ -147,7 +147,7 @@ class Progress:
         n_cells, n_done, share = len(self._pending), int((~self._pending).sum()), self._share()
         parts = [f"{math.floor(100 * share):3d} %", f"{n_done} of {n_cells} cells"]
         if self._best > -math.inf:
-            parts.append(f"best {self._best:.4g}")
+            parts.append(f"best {self._best:#.4g}".rstrip("."))  # always as long, so that the bar is
         parts.append(duration(self._clock() - self._start))
         left = self.seconds_left
         if left is not None and n_done < n_cells:
