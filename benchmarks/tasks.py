@@ -17,6 +17,7 @@ from benchmarks.compare import (
     regression,
     svc,
     sweep,
+    tuning,
 )
 from benchmarks.task import Results, Task
 from benchmarks.track import imports
@@ -35,6 +36,7 @@ MODULES = (
     memory,
     many,
     company,
+    tuning,
     sweep,
     imports,
 )

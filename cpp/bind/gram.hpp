@@ -27,6 +27,8 @@ struct GramIn {
   Matrix<double> matrix;
   Matrix<float> matrix_single;
   nb::object function;
+
+  bool stored_values() const { return kind == Kind::matrix || kind == Kind::matrix_single; }
 };
 
 inline GramIn gram_in(const nb::tuple& source) {
@@ -108,6 +110,15 @@ std::unique_ptr<Rows<T>> make_rows(const GramIn& gram, const std::vector<std::si
   return std::make_unique<CachedRows<T>>(
       level, m, near ? near_bytes : bytes, batch,
       [maker](const std::size_t* which, std::size_t n, T* const* out) { maker->rows(which, n, out); }, team, maker);
+}
+
+// Stored values of all points, without those of others between them.
+template <class T>
+std::unique_ptr<Rows<T>> side_by_side(Rows<T>& rows, const Level& level, Team& team) {
+  const std::size_t m = rows.n_points();
+  std::vector<T> matrix(m * m);
+  rows.square(all_positions(m).data(), m, matrix.data());
+  return std::make_unique<MatrixRows<T, T>>(level, std::move(matrix), m, rows.evaluations(), team);
 }
 
 // All kernel values of a small problem, taken from those of all samples where these are there.

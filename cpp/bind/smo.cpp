@@ -175,9 +175,17 @@ nb::tuple solve_many(const nb::tuple& gram_source, const nb::tuple& problem_sour
         } else if (!small) {
           single = std::make_unique<MatrixRows<float, float>>(level, shared.matrix.data(), gram.n, points, inner);
         }
-        const auto full = small && gram.kind == GramIn::Kind::vectors
-                              ? whole_matrix(gram, points, level, shared.triangle, inner)
-                              : make_rows<double>(gram, points, level, bytes, options.block, inner);
+        // Where all points are one block, their values lie side by side.
+        if (!small && gram.stored_values() && points.size() <= options.whole) {
+          single = side_by_side(*single, level, inner);
+        }
+        std::unique_ptr<Rows<double>> full;
+        if (small && gram.kind == GramIn::Kind::vectors) {
+          full = whole_matrix(gram, points, level, shared.triangle, inner);
+        } else {
+          full = make_rows<double>(gram, points, level, bytes, options.block, inner);
+          if (small && gram.stored_values()) full = side_by_side(*full, level, inner);
+        }
         std::unique_ptr<Step> before;
         for (std::size_t k = head; k < head + steps * width; k += width) {
           const DualView view = problems.view(k, points.size(), places.data());

@@ -239,6 +239,27 @@ class VectorRows final : public Rows<T> {
   std::unique_ptr<Vectors<T>> columns_, all_columns_;
 };
 
+// Neighbouring columns: `size` of them from `first` on.
+struct ColumnRun {
+  std::size_t first, size;
+};
+
+// Columns as runs of neighbours; none if these are so short that it is better to take them one by one.
+inline std::vector<ColumnRun> runs_of(const std::vector<std::size_t>& columns) {
+  constexpr std::size_t worth = 16;
+  std::vector<ColumnRun> runs;
+  for (const std::size_t column : columns) {
+    if (!runs.empty() && runs.back().first + runs.back().size == column) {
+      ++runs.back().size;
+    } else if (runs.size() * worth > columns.size()) {
+      return {};
+    } else {
+      runs.push_back({column, 1});
+    }
+  }
+  return runs;
+}
+
 // Stored rows, added up. sums[k][c] += sum_i coefficients_ki T(rows_i[columns_c]) in the order of i, a stripe of
 // columns at a time, with the same arithmetic as freshly made tiles; coefficients_ki is at [k * stride + i]. No
 // columns: all n_columns in their order.
@@ -432,6 +453,7 @@ class MatrixRows final : public Rows<T> {
         n_columns_(n_columns),
         points_(std::move(points)),
         columns_(points_),
+        runs_(runs_of(columns_)),
         everything_(points_ == all_positions(n_columns)),
         team_(team) {}
 
@@ -450,8 +472,15 @@ class MatrixRows final : public Rows<T> {
 
   void add_many(const std::size_t* which, const double* coefficients, std::size_t n, std::size_t n_sums,
                 double* sums) override {
-    const bool all = everything_ && columns_.size() == n_columns_;
-    add_rows_at(all ? nullptr : columns_.data(), columns_.size(), which, coefficients, n, n_sums, sums);
+    if (everything_ && columns_.size() == n_columns_) {
+      add_rows_at(nullptr, columns_.size(), which, coefficients, n, n_sums, sums);
+    } else if (n_sums == 1 && !runs_.empty() && std::is_same_v<T, S>) {
+      add_runs(which, coefficients, n, sums);
+    } else if (n_points_are_few()) {
+      add_compact(which, coefficients, n, n_sums, sums);
+    } else {
+      add_rows_at(columns_.data(), columns_.size(), which, coefficients, n, n_sums, sums);
+    }
   }
 
   void add_at(const std::size_t* columns, std::size_t n_columns, const std::size_t* which, const double* coefficients,
@@ -469,10 +498,49 @@ class MatrixRows final : public Rows<T> {
   void restrict_to(std::vector<std::size_t> active) override {
     columns_.resize(active.size());
     for (std::size_t c = 0; c < active.size(); ++c) columns_[c] = points_[active[c]];
+    runs_ = runs_of(columns_);
+    compact_.clear();
     Rows<T>::restrict_to(std::move(active));
   }
 
  private:
+  static constexpr std::size_t compact_bytes = std::size_t{8} << 20;
+
+  bool n_points_are_few() const { return this->n_points_ * columns_.size() * sizeof(T) <= compact_bytes; }
+
+  // Where the active columns are few, rows are kept without the others once they have been used.
+  void add_compact(const std::size_t* which, const double* coefficients, std::size_t n, std::size_t n_sums,
+                   double* sums) {
+    const std::size_t width = columns_.size();
+    if (compact_.empty()) {
+      compact_.resize(this->n_points_ * width);
+      is_compact_.assign(this->n_points_, 0);
+    }
+    std::vector<const T*> rows(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      T* const row = compact_.data() + which[i] * width;
+      rows[i] = row;
+      if (is_compact_[which[i]]) continue;
+      is_compact_[which[i]] = 1;
+      const S* const whole_row = row_of(which[i]);
+      for (std::size_t c = 0; c < width; ++c) row[c] = T(whole_row[columns_[c]]);
+    }
+    add_rows<T>(loops_, team_, rows.data(), coefficients, n, n, n_sums, nullptr, width, sums);
+  }
+
+  // Where they are runs of neighbours, such as all samples but those of a fold, each run is added up where it lies.
+  void add_runs(const std::size_t* which, const double* coefficients, std::size_t n, double* sum) {
+    if constexpr (std::is_same_v<T, S>) {
+      std::vector<const T*> rows(n);
+      std::size_t place = 0;
+      for (const ColumnRun& run : runs_) {
+        for (std::size_t i = 0; i < n; ++i) rows[i] = row_of(which[i]) + run.first;
+        add_rows<T>(loops_, team_, rows.data(), coefficients, n, n, 1, nullptr, run.size, sum + place);
+        place += run.size;
+      }
+    }
+  }
+
   const S* row_of(std::size_t point) const { return matrix_ + points_[point] * n_columns_; }
 
   void add_rows_at(const std::size_t* columns, std::size_t n_columns, const std::size_t* which,
@@ -487,6 +555,9 @@ class MatrixRows final : public Rows<T> {
   const S* matrix_;
   std::size_t n_columns_;
   std::vector<std::size_t> points_, columns_;
+  std::vector<ColumnRun> runs_;
+  std::vector<T> compact_;  // (n_points, n_active), of which some rows are there
+  std::vector<char> is_compact_;
   bool everything_;  // the points are all columns, in their order
   Team& team_;
 };

@@ -48,7 +48,7 @@ class Solver {
         block_size_(
             std::clamp<std::size_t>(problem.n_points / 32, std::min<std::size_t>(128, options.block), options.block)),
         on_a_path_(on_a_path),
-        evaluations_before_(evaluations()) {
+        evaluations_before_(before == nullptr ? 0 : evaluations()) {
     if (before == nullptr) return;
     // The rows may still serve what was active at the end.
     full_.restrict_to(all_positions(problem.n_points));

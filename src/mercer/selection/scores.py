@@ -200,6 +200,12 @@ class Spoken(BaseEstimator):
     def __sklearn_is_fitted__(self):
         return True
 
+    def __getattr__(self, name):
+        """The parameters of the machine."""
+        if name.startswith("_") or name.endswith("_"):
+            raise AttributeError(f"{name} of the machine of a fold is not kept.")
+        return getattr(self.held.machine, name)
+
     def predict(self, X):
         """Predictions for the samples of the fold."""
         return self.held.prediction

@@ -13,7 +13,7 @@ from mercer.gram import Gram
 from mercer.kernels.samples import take
 from mercer.segments import Segments, joined
 from mercer.selection.grams import Grams
-from mercer.selection.grid import grouped
+from mercer.selection.grid import grouped, is_shared
 from mercer.selection.journal import Journal
 from mercer.selection.progress import Deadline, Progress
 from mercer.selection.scores import HeldOut, HeldOutValues, Scoring
@@ -27,6 +27,8 @@ __all__ = ["Labelled", "OneByOne", "Outcome", "Search", "with_parameters", "with
 # From so many folds on they start from the solution for all samples, so many of them at a time.
 MANY_FOLDS = 20
 TOGETHER = 64
+# The share of multipliers at their bounds from which on a solution is a first point for other kernel values.
+MOSTLY = 0.8
 # The solution of the last cell of a path, which the next one goes on from, and what probabilities are learnt from.
 SOLUTIONS, VALUES = "solutions", "values"
 
@@ -149,6 +151,7 @@ class Search:
         self.progress = Progress([], show=False)
         self._solutions: dict[int, dict[int, np.ndarray]] = {}
         self._machines: dict[int, Any] = {}
+        self._heads: dict[tuple[int, str], np.ndarray] = {}
 
     def machine(self, cell: int) -> Any:
         """The machine with the parameters of a cell."""
@@ -304,17 +307,37 @@ class Search:
     def _solve_paths(self, blocks: list[Block], steps: int, width: int) -> SolverResults:
         """The problems of all blocks, path beside path, from where the cells before have ended."""
         problems = joined([lesson.problems for block in blocks for lesson in block.lessons.values()])
-        starts: list[np.ndarray | None] | None = None
-        if any(block.stretch.solutions is not None for block in blocks):
-            starts = []
-            for block in blocks:
-                first: list[np.ndarray | None] = [None] * width
-                if block.stretch.solutions is not None:
-                    parts = next(iter(block.lessons.values())).problems.parts
-                    first = [block.stretch.solutions[block.fold][part] for part in parts]
-                starts += [*first, *([None] * (width * (steps - 1)))]
+        starts: list[np.ndarray | None] = []
+        for block in blocks:
+            known = self._start(block)
+            parts = next(iter(block.lessons.values())).problems.parts
+            starts += [None] * width if known is None else [known[part] for part in parts]
+            starts += [None] * (width * (steps - 1))
         machine = next(iter(blocks[0].lessons.values())).machine
-        return self._solved(machine, problems, starts, steps, width)
+        results = self._solved(machine, problems, None if all(a is None for a in starts) else starts, steps, width)
+        self._keep_heads(blocks, results, steps * width, width)
+        return results
+
+    def _start(self, block: Block) -> np.ndarray | None:
+        """Where a path begins: at the cell before, or where the same path over other kernel values has begun."""
+        if block.stretch.solutions is not None:
+            return block.stretch.solutions[block.fold]
+        return self._heads.get((block.fold, self._head(block)))
+
+    def _head(self, block: Block) -> str:
+        cell = self.cells[next(iter(block.lessons))]
+        return repr({name: value for name, value in cell.items() if not is_shared(name)})
+
+    def _keep_heads(self, blocks: list[Block], results: SolverResults, size: int, width: int) -> None:
+        """The first solutions of paths, where most multipliers are at their bounds: so they are for other kernels.
+
+        With a journal every path begins afresh, so that it does not matter what has been solved before.
+        """
+        for k, block in enumerate(blocks):
+            first = results[k * size : k * size + width]
+            upper = next(iter(block.lessons.values())).problems.upper
+            if self.journal is None and np.mean(first.a >= upper) >= MOSTLY:
+                self._heads[block.fold, self._head(block)] = first.a
 
     def _solved(self, machine: Any, problems: Any, starts: Any, steps: int = 1, width: int = 1) -> SolverResults:
         solver = machine._solver()
@@ -485,6 +508,10 @@ class Labelled(NamedTuple):
     X: Any
     y: Any
     weight: np.ndarray
+
+    def taken(self, X: Any, order: np.ndarray) -> "Labelled":
+        """The samples in another order; X is in it already."""
+        return Labelled(X, None if self.y is None else take(self.y, order), self.weight[order])
 
 
 def shared_out(problems: Any, a: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_
 from mercer.calibration.folds import number
 from mercer.kernels.samples import n_samples
 
-__all__ = ["Split", "make_splits"]
+__all__ = ["Split", "arranged", "make_splits"]
 
 Split = tuple[np.ndarray, np.ndarray]
 """Numbers of the samples to train on and of those to judge by."""
@@ -53,3 +53,31 @@ def make_splits(cv: Any, estimator: Any, X: Any, y: Any, groups: Any, random_sta
             if not len(part):
                 raise ValueError(f"cv must have samples on both sides, split {k} has none in its {name} part.")
     return splits
+
+
+def arranged(splits: list[Split], codes: np.ndarray | None, n: int) -> tuple[np.ndarray, list[Split]]:
+    """An order of the samples in which those of a class, and of these those that are held out together, are neighbours.
+
+    The kernel values that a fold, or a pair of classes in a fold, is made of then lie in a few stretches of memory.
+
+    Parameters
+    ----------
+    splits : list of (train, test)
+    codes : int array of shape (n,) or None
+        Class numbers.
+    n : int
+
+    Returns
+    -------
+    order : int array of shape (n,)
+        The samples in their new order.
+    splits : list of (train, test)
+        The same splits in terms of it.
+    """
+    fold = np.full(n, len(splits))
+    for k, (_, test) in reversed(list(enumerate(splits))):
+        fold[test] = k
+    order = np.lexsort((fold,) if codes is None else (fold, codes))
+    place = np.empty(n, dtype=np.int64)
+    place[order] = np.arange(n)
+    return order, [(np.sort(place[train]), np.sort(place[test])) for train, test in splits]

@@ -11,6 +11,7 @@ from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning, NotFittedError
 from sklearn.pipeline import make_pipeline
+from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,6 +19,7 @@ import mercer
 from mercer.calibration.calibration import fit_calibration, pairs_of
 from mercer.calibration.folds import HeldOut as Calibrating
 from mercer.gram.memory import check_memory
+from mercer.kernels.samples import take
 from mercer.parameters import Choice, Number, check_parameters
 from mercer.selection.adaptive import refine
 from mercer.selection.criteria import Criterion
@@ -28,7 +30,7 @@ from mercer.selection.journal import Journal
 from mercer.selection.progress import Deadline
 from mercer.selection.scores import Scoring
 from mercer.selection.search import SOLUTIONS, Labelled, OneByOne, Outcome, Search, with_parameters, with_preprocess
-from mercer.selection.splits import Split, make_splits
+from mercer.selection.splits import Split, arranged, make_splits
 from mercer.svm.study import Study, study
 from mercer.threads import effective_n_threads, limit_threads
 
@@ -100,12 +102,16 @@ class Tuner(BaseEstimator):
             check_cell(machine, cell)
         what = self._study(machine, X, y, sample_weight)
         self._note(machine, X)
-        samples = what.X if self.preprocess is None else X
         everyone, by_itself = np.arange(len(what.weight)), isinstance(self.scoring, Criterion)
         if by_itself:  # judged by what it has been trained on
             splits = [(everyone, everyone)]
         else:
-            splits = make_splits(self.cv, machine, samples, what.y, groups, self.random_state)
+            splits = make_splits(self.cv, machine, everyone, what.y, groups, self.random_state)
+        order, splits = arranged(splits, getattr(what, "codes", None), len(everyone))
+        samples = take(what.X if self.preprocess is None else X, order)
+        if machine_takes_values(machine) and self.preprocess is None:
+            samples = samples[:, order]
+        what = what.taken(samples, order)
         scoring = Scoring(machine, self.scoring, what.y is not None)
         self._chosen_score(scoring)
         kind = OneByOne if by_itself or isinstance(what, Labelled) else Search
@@ -372,6 +378,11 @@ class Tuner(BaseEstimator):
     def result_(self):
         """The certificate of the machine that was chosen."""
         return self.machine_.result_
+
+
+def machine_takes_values(machine: Any) -> bool:
+    """Whether what it takes are kernel values, with a column for every sample."""
+    return bool(get_tags(machine).input_tags.pairwise)
 
 
 def check_cell(machine: Any, cell: dict[str, Any]) -> None:

@@ -8,13 +8,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import fields
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mercer.gram import Gram
-from mercer.kernels.samples import n_samples
+from mercer.kernels.samples import n_samples, take
 from mercer.multiclass import JointScheme, Plan, Tasks
 from mercer.problems import DualProblems
 from mercer.segments import Segments
@@ -91,6 +90,13 @@ class Study(ABC):
     def lesson(self, machine: Any, gram: Gram, train: np.ndarray) -> Lesson:
         """What the machine is to learn from the samples of these numbers; those of weight zero are left out."""
 
+    def taken(self, X: Any, order: np.ndarray) -> "Study":
+        """The study of the samples in another order; X is in it already."""
+        other = copy(self)
+        other.X, other.weight = X, self.weight[order]
+        other.y = None if self.y is None else take(self.y, order)
+        return other
+
     def seen(self, train: np.ndarray) -> np.ndarray:
         """The samples that count."""
         return train[self.weight[train] > 0]
@@ -122,46 +128,49 @@ class Classified(Study):
         self.weight = machine._weights(sample_weight, self.X)
         self.codes = machine._encode(self.y, self.weight)
         self.classes = machine.classes_
-        self._plan = lru_cache(maxsize=None)(self._make_plan)
-        self._tasks = lru_cache(maxsize=None)(self._make_tasks)
+        self._seen: dict[Any, SeenClasses] = {}
+
+    def taken(self, X, order):
+        other = super().taken(X, order)
+        other.codes, other._seen = self.codes[order], {}
+        return other
 
     def lesson(self, machine, gram, train):
-        # Only what the folds see of it counts: a class may be missing.
-        codes = np.full(len(self.codes), -1)
-        seen = self.seen(train)
-        present, codes[seen] = np.unique(self.codes[seen], return_inverse=True)
-        machine.classes_ = self.classes[present]
-        if len(present) < 2:
-            raise ValueError(
-                f"cv leaves {len(present)} class to train on in one of its splits, a classifier needs two."
-            )
-        scheme = _Key(machine._scheme, (len(present), getattr(machine, "loss", "hinge")))
-        plan = self._plan(scheme)
-        tasks = self._tasks(scheme, _Key(codes, codes.tobytes()))
-        weight = self.weight * machine._class_weights(codes, self.weight)
-        problems = machine._problems_of(plan.scheme, gram, tasks, weight[tasks.samples])
-        return ClassLesson(machine, plan, tasks, problems)
+        seen = self._classes(machine, train)
+        machine.classes_ = seen.classes
+        problems = machine._problems_of(seen.plan.scheme, gram, seen.tasks, seen.weight)
+        return ClassLesson(machine, seen.plan, seen.tasks, problems)
 
-    def _make_plan(self, scheme: "_Key") -> Plan:
-        return scheme.value.plan(*scheme.key)
+    def _classes(self, machine: SupportVectorClassifier, train: np.ndarray) -> "SeenClasses":
+        """The tasks for some samples, which do not depend on prices: they are made once."""
+        scheme = machine.multi_class if isinstance(machine.multi_class, str) else repr(machine.multi_class)
+        key = (id(train), scheme, repr(machine.class_weight), getattr(machine, "loss", "hinge"))
+        if key not in self._seen:
+            # Only what is seen counts: a class may be missing.
+            codes, known = np.full(len(self.codes), -1), self.seen(train)
+            present, codes[known] = np.unique(self.codes[known], return_inverse=True)
+            if len(present) < 2:
+                raise ValueError(
+                    f"cv leaves {len(present)} class to train on in one of its splits, a classifier needs two."
+                )
+            machine.classes_ = self.classes[present]
+            plan = machine._scheme.plan(len(present), key[-1])
+            tasks = plan.tasks(codes, self.weight)
+            weight = (self.weight * machine._class_weights(codes, self.weight))[tasks.samples]
+            self._seen[key] = SeenClasses(train, machine.classes_, plan, tasks, weight)
+        return self._seen[key]
 
-    def _make_tasks(self, scheme: "_Key", codes: "_Key") -> Tasks:
-        return self._plan(scheme).tasks(codes.value, self.weight)
 
+class SeenClasses(NamedTuple):
+    """What some samples have of the classes."""
 
-class _Key:
-    """A value that is the same as another one if the keys are, and the values' parameters where they have some."""
-
-    def __init__(self, value: Any, key: Any):
-        self.value = value
-        self.key = key
-        self._all = (key, repr(value)) if hasattr(value, "get_params") else (key,)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and self._all == other._all
-
-    def __hash__(self) -> int:
-        return hash(self._all)
+    train: np.ndarray
+    """Kept so that its identity is its own."""
+    classes: np.ndarray
+    plan: Plan
+    tasks: Tasks
+    weight: np.ndarray
+    """Of the samples of the tasks."""
 
 
 class ClassLesson(Lesson):
