@@ -263,6 +263,7 @@ def test_damage_before_the_last_line(path):
     [
         ({"data": "4567"}, "is of other data; to search anew, give another file as journal or remove this one"),
         ({"estimator": "SVR"}, "is of another estimator;"),
+        ({"preprocess": "scaled"}, r"is of another preprocessing \(preprocess\);"),
         ({"grid": {"C": [1.0, 4.0]}}, "is of another grid;"),
         ({"cv": "KFold(3)"}, r"is of another splitting into folds \(cv\);"),
         ({"scoring": "f1"}, r"is of another score \(scoring\);"),

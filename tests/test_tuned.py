@@ -460,7 +460,7 @@ def test_cells_without_a_solution(two):
     with pytest.warns(FitFailedWarning, match="1 of 2 cells"):
         hard = tune(SVC(kernel="linear"), {"C": [1.0, np.inf]}).fit(X, y)
     assert hard.best_params_ == {"C": 1.0}
-    with pytest.raises(ValueError, match="None of the 1 cells.*not separable"):
+    with pytest.raises(ValueError, match=r"None of the 1 cells.*not separable"):
         tune(SVC(kernel="linear"), {"C": [np.inf]}).fit(X, y)
 
 

@@ -38,6 +38,7 @@ _SIGNATURE = b'{"journal": "mercer.selection", "search": '
 _DIFFERENCES = {
     "data": "is of other data",
     "estimator": "is of another estimator",
+    "preprocess": "is of another preprocessing (preprocess)",
     "grid": "is of another grid",
     "cv": "is of another splitting into folds (cv)",
     "scoring": "is of another score (scoring)",
