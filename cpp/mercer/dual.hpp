@@ -84,12 +84,13 @@ struct Layer {
   // How far s a may move up (or down).
   double room(std::size_t i, bool upwards) const { return (sign[i] > 0) == upwards ? upper[i] - a[i] : a[i]; }
 
-  // s a += step; a step as long as the room, up to rounding, ends exactly on the bound: what is left of the room would
-  // make the variable a free one, with a say in the offset.
+  // s a += step; a step as long as the room, up to the rounding of what the variable may be, ends exactly on the bound:
+  // what is left of the room would make the variable a free one, with a say in the offset.
   void move(std::size_t i, double step, bool to_the_bound) {
     if (step == 0.0) return;
     const bool grows = sign[i] * step > 0;
-    to_the_bound = to_the_bound || std::abs(step) >= (1.0 - rounding_of_a_step) * room(i, step > 0.0);
+    const double space = room(i, step > 0.0), scale = grows && upper[i] < infinity ? upper[i] : std::abs(step);
+    to_the_bound = to_the_bound || space - std::abs(step) <= rounding_of_a_step * scale;
     a[i] = to_the_bound ? (grows ? upper[i] : 0.0) : a[i] + sign[i] * step;
     classify(i);
   }
