@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from inspect import isabstract
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from mercer.selection import (
     Criterion,
     LeaveOneOut,
     RadiusMargin,
+    SmoothSpan,
     Span,
     SupportFraction,
     XiAlpha,
@@ -48,7 +50,7 @@ def machines_for(criterion, **parameters):
 
 def test_registry_has_them_all():
     public = {getattr(selection, name) for name in selection.__all__}
-    classes = {c for c in public if isinstance(c, type) and issubclass(c, Criterion) and c is not Criterion}
+    classes = {c for c in public if isinstance(c, type) and issubclass(c, Criterion) and not isabstract(c)}
     assert {type(make()) for make in CRITERIA.values()} == classes
     assert all(key.split()[0] == type(make()).__name__ for key, make in CRITERIA.items())
 
@@ -146,7 +148,9 @@ def test_scorer_is_minus_the_bound(make):
 @every_criterion
 def test_values(make):
     criterion = make()
-    assert criterion == clone(criterion) == pickle.loads(pickle.dumps(criterion)) == eval(repr(criterion))
+    assert (
+        criterion == clone(criterion) == pickle.loads(pickle.dumps(criterion)) == eval(repr(criterion), vars(selection))
+    )
     assert hash(criterion) == hash(clone(criterion))
     assert criterion != "criterion"
     assert set(criterion.losses) <= set(LOSSES)
@@ -196,7 +200,7 @@ def test_weight_zero_is_no_sample(make):
         assert_allclose(make().bound(machine.fit(X, y, weight), X, y, weight), fewer, rtol=1e-7)
 
 
-@pytest.mark.parametrize("name", [name for name in CRITERIA if name != "Span"])
+@pytest.mark.parametrize("name", CRITERIA)
 def test_weight_two_is_the_sample_twice(name):
     """Where the solution tells copies apart from one sample: the hinge may give all to one copy."""
     X, y = two_classes()
@@ -295,6 +299,16 @@ def test_span_of_repeated_samples():
     assert np.isfinite(values[edge]).all()
 
 
+def test_smooth_span_becomes_the_span():
+    X, y = two_classes()
+    for fit_intercept in (True, False):
+        machine = SVC(kernel=RBF(gamma=1.0), loss="squared_hinge", fit_intercept=fit_intercept, tol=1e-10).fit(X, y)
+        near = np.abs(Span().decisions(machine, X, y)).min()  # nobody is on the line
+        limit = SmoothSpan(steepness=100 / near, smoothing=1e-3 * near)
+        assert_allclose(limit.bound(machine, X, y), Span().bound(machine, X, y), rtol=1e-9)
+        assert Span().bound(machine, X, y) > 0
+
+
 # --- searches and curves ----------------------------------------------------------------------------------
 
 
@@ -380,10 +394,10 @@ def test_machines_that_are_refused(make):
         make()(SVC(**squared).fit(X, three), X, three)
 
 
-@pytest.mark.parametrize("criterion", [AlphaSum(), RadiusMargin()])
+@pytest.mark.parametrize("criterion", [AlphaSum(), RadiusMargin(), SmoothSpan()])
 def test_the_hinge_is_refused(criterion):
     X, y = two_classes()
-    rule = "needs a machine with C=inf or loss='squared_hinge', got loss='hinge' with a finite C"
+    rule = "needs a machine with .*loss='squared_hinge', got loss='hinge' with a finite C"
     with pytest.raises(ValueError, match=rule):
         criterion.bound(SVC(), X, y)  # before anything else is looked at
     with pytest.raises(ValueError, match=rule):
@@ -415,20 +429,18 @@ def test_other_samples_are_refused(make):
         (XiAlpha(rho=0.0), "rho must be a float > 0 or None, got 0.0"),
         (XiAlpha(rho="two"), "rho must be a float > 0 or None, got 'two'"),
         (RadiusMargin(delta=-1.0), "delta must be a float > 0 or None, got -1.0"),
+        (SmoothSpan(steepness=0.0), "steepness must be a float > 0, got 0.0"),
+        (SmoothSpan(smoothing=None), "smoothing must be a float > 0, got None"),
     ],
 )
 def test_parameters_are_checked(criterion, rule):
     X, y = two_classes()
     with pytest.raises(ValueError, match=rule):
-        criterion.bound(SVC(C=np.inf, kernel=RBF(gamma=2.0)).fit(X, y), X, y)
+        criterion.bound(SVC(loss="squared_hinge").fit(X, y), X, y)
 
 
 def test_what_has_no_meaning_is_refused():
     X, y = two_classes()
-    weight = np.ones(len(X))
-    weight[0] = 2.0
-    with pytest.raises(ValueError, match="sample_weight must be 0 or 1 for Span, got 2"):
-        Span().bound(SVC().fit(X, y, weight), X, y, weight)
     heavy = SVC(class_weight={"no": 2.0}).fit(X, y)
     with pytest.raises(ValueError, match="delta must be None where classes have weights"):
         RadiusMargin(delta=1.0).bound(heavy, X, y)

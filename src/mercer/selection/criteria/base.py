@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -19,7 +19,7 @@ from mercer.solvers import Solver, SolverResult
 from mercer.svm import SVC
 from mercer.threads import limit_threads
 
-__all__ = ["Criterion", "Lesson", "Trained"]
+__all__ = ["Criterion", "Derivative", "Lesson", "SmoothCriterion", "Trained"]
 
 # Gradients of the same machine over the same samples differ by rounding, in float32 too; others by far more.
 SAME_GRADIENT = 1e-3
@@ -56,9 +56,14 @@ class Trained:
         return self.problem.total is not None
 
     @cached_property
+    def copies(self) -> np.ndarray:
+        """How many there are of every sample, of which one is left out; one of a weight below 1 is left out whole."""
+        return np.maximum(1.0, self.weight)
+
+    @cached_property
     def alpha(self) -> np.ndarray:
         """The multipliers of one copy of every sample."""
-        return self.result.a / self.weight
+        return self.result.a / self.copies
 
     @cached_property
     def margins(self) -> np.ndarray:
@@ -78,7 +83,7 @@ class Trained:
         The squared hinge is a hard margin in a larger feature space, in which every copy of a sample has a direction of
         its own: the kernel there is K + I / (2 C).
         """
-        return self.problem.gram.diag()[self.problem.index] + self.problem.ridge * self.weight
+        return self.problem.gram.diag()[self.problem.index] + self.problem.ridge * self.copies
 
     def share(self, chosen: np.ndarray) -> float:
         """The share of the samples that are chosen."""
@@ -264,3 +269,25 @@ class Criterion(BaseEstimator, ABC):
 
     def __hash__(self):
         return hash(type(self))
+
+
+class Derivative(NamedTuple):
+    """A bound, and how it changes with the kernel matrix and the ridge, the solution following."""
+
+    value: float
+    used: np.ndarray
+    """The variables whose kernel values count."""
+    by_kernel: np.ndarray
+    """dT / dK_ij for these, shape (n_used, n_used)."""
+    by_ridge: np.ndarray
+    """dT / dr_i for all variables."""
+    start: Any = None
+    """What the next derivative nearby may start from."""
+
+
+class SmoothCriterion(Criterion):
+    """Base of the criteria that have derivatives, for the squared hinge: what `GradientTuned` can minimise."""
+
+    @abstractmethod
+    def derivative(self, trained: Trained, start: Any = None) -> Derivative:
+        """The bound and its derivatives; `start` is that of an earlier one nearby."""

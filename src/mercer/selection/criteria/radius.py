@@ -7,7 +7,7 @@ import numpy as np
 
 from mercer.parameters import Number
 from mercer.problems import enclosing_ball
-from mercer.selection.criteria.base import Criterion, Trained
+from mercer.selection.criteria.base import Criterion, Derivative, SmoothCriterion, Trained
 from mercer.solvers import warn_unless_solved
 from mercer.sums import inner
 
@@ -56,7 +56,7 @@ class AlphaSum(Criterion):
         return trained.diagonal.max() * trained.result.a.sum() / trained.size
 
 
-class RadiusMargin(Criterion):
+class RadiusMargin(SmoothCriterion):
     r"""The radius-margin bound: how wide the margin is beside the smallest ball around the data.
 
     .. math:: \frac{R^2}{m \gamma^2}
@@ -127,6 +127,25 @@ class RadiusMargin(Criterion):
         squared_radius = Ball.around(trained).squared_radius
         # 1 / gamma^2 = |w|^2 is twice the value of the primal problem, which is proved.
         return (squared_radius + self._extra(trained)) * 2.0 * trained.result.primal_objective / trained.size
+
+    def derivative(self, trained, start=None):
+        ball = Ball.around(trained, start)
+        inverse_margin = 2.0 * trained.result.dual_objective  # 1 / gamma^2
+        a, centre = trained.problem.sign * trained.result.a, ball.centre
+        moving = centre if ball.free else np.zeros(len(centre))
+        used = np.flatnonzero((a != 0) | (centre != 0))
+        # By the entries of K and by those of the ridge, which the diagonal of the ball has once for every copy.
+        by_kernel = -inverse_margin * np.outer(moving[used], moving[used]) - ball.least * np.outer(a[used], a[used])
+        by_kernel[np.diag_indices(len(used))] += inverse_margin * centre[used]
+        by_ridge = inverse_margin * (centre * trained.copies - moving**2) - ball.least * a**2
+        m = trained.size
+        return Derivative(
+            value=ball.least * inverse_margin / m,
+            used=used,
+            by_kernel=by_kernel / m,
+            by_ridge=by_ridge / m,
+            start=ball.centre if ball.free else None,
+        )
 
     def _extra(self, trained: Trained) -> float:
         if trained.loss != "hinge":
