@@ -120,10 +120,10 @@ class GradientTuned(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    A step costs two solutions and the derivatives over their support vectors, O(n_support^2) memory; one of `SmoothSpan`
-    costs one solution and O(n_support^3) time. The criteria are not convex: what is found depends on the start, which
-    should be sensible (features of one scale). With one value per feature a few hundred samples can be fitted too well:
-    look at a held-out score before relying on the result.
+    A step costs two solutions and the derivatives over their support vectors, O(n_support^2) memory; with `SmoothSpan`
+    one solution and O(n_support^3) time. The criteria are not convex: what is found depends on the start, which should
+    be sensible (features of one scale). With one value per feature a few hundred samples can be fitted too well: look
+    at a held-out score before relying on the result.
 
     Derivatives are sums by BLAS, which may differ in the last digits with the number of its threads.
 
