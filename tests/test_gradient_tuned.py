@@ -52,7 +52,7 @@ def test_registry_has_them_all():
 def test_gradient_is_that_of_the_bound(kernel, fit_intercept, criterion):
     """By finite differences, with weights of samples and classes."""
     X, y = ring(n=60)
-    weight = np.random.default_rng(1).integers(0, 3, size=len(X))
+    weight = np.random.default_rng(1).choice([0.0, 0.5, 1.0, 2.0, 3.0], size=len(X))
     machine = squared(kernel, C=3.0, fit_intercept=fit_intercept, class_weight={False: 1.0, True: 2.0}, tol=1e-10)
     lesson = Lesson(machine, X, y, weight, "test")
     packed = GradientTuned()._start(lesson, machine)

@@ -53,7 +53,7 @@ class AlphaSum(Criterion):
     losses: ClassVar = ("hard margin", "squared_hinge")
 
     def _bound(self, trained):
-        return trained.diagonal.max() * trained.result.a.sum() / trained.size
+        return trained.diagonal.max() * inner(trained.weight, trained.alpha) / trained.size
 
 
 class RadiusMargin(SmoothCriterion):
