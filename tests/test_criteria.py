@@ -250,14 +250,16 @@ def test_single_precision(make):
         assert_allclose(make().bound(given, K, y), bound, rtol=1e-3)
 
 
-def test_radius_margin_is_proved():
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_radius_margin_is_proved(fit_intercept):
     """However inexact the solutions are, never below that of exact ones."""
     X, y = two_classes(n=500)
-    exact = SVC(kernel=RBF(gamma=3.0), loss="squared_hinge", tol=1e-8).fit(X, y)
+    machine = SVC(kernel=RBF(gamma=3.0), loss="squared_hinge", fit_intercept=fit_intercept, tol=1e-8)
+    exact = clone(machine).fit(X, y)
     least = RadiusMargin().bound(exact, X, y)
     gaps = []
     for tol in (0.5, 0.1, 1e-3):
-        rough = SVC(kernel=RBF(gamma=3.0), loss="squared_hinge", tol=tol).fit(X, y)
+        rough = clone(machine).set_params(tol=tol).fit(X, y)
         gaps.append(rough.result_.relative_gap)
         # The ball does not know the machine; what is proved of the margin is the primal objective.
         worse = rough.result_.primal_objective / exact.result_.primal_objective

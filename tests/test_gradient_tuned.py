@@ -158,6 +158,16 @@ def test_kernels_without_parameters(kernel):
     assert_array_equal(tuned.predict(samples), expected.predict(X))
 
 
+@pytest.mark.parametrize("criterion", [RadiusMargin(), SmoothSpan()], ids=["radius", "span"])
+def test_a_rough_machine_does_not_make_the_gradient_rough(criterion):
+    X, y = ring(n=400, blurred=1.0)
+    rough = GradientTuned(squared(tol=0.3), criterion=criterion).fit(X, y)
+    exact = GradientTuned(squared(tol=1e-8), criterion=criterion).fit(X, y)
+    assert rough.result_.status == "local"
+    assert rough.best_estimator_.tol == 0.3
+    assert_allclose(rough.result_.bound, exact.result_.bound, rtol=1e-5)
+
+
 # --- laws -------------------------------------------------------------------------------------------------
 
 
