@@ -116,11 +116,9 @@ class Lesson:
                 f"{len(self.machine.classes_)} classes."
             )
 
-    def gram(self, machine: Any = None) -> Gram:
+    def gram(self, machine: Any) -> Gram:
         """The Gram matrix for the parameters of a machine; resolves its kernel."""
-        machine = self.machine if machine is None else machine
-        with limit_threads(machine.n_threads):
-            return machine._make_gram(self.X, self.weight)
+        return machine._make_gram(self.X, self.weight)
 
     def problem(self, machine: Any, gram: Gram) -> tuple[DualProblem, np.ndarray]:
         """The problem for the parameters of a machine, and the weights of its variables."""
@@ -161,7 +159,7 @@ class Lesson:
     def _refuse(owner: str) -> None:
         raise ValueError(
             f"{owner} needs the samples, classes and weights that the machine was fitted to, these are others. In a "
-            "search, fit and score on all samples: cv=[(all, all)]."
+            "search nothing is to be held out: mercer.selection.tune does that, others take cv=[(all, all)]."
         )
 
 
@@ -185,8 +183,8 @@ class Criterion(BaseEstimator, ABC):
     Machines are `mercer.svm.SVC` of two classes, with and without an offset, with any kernel, class weights and sample
     weights.
 
-    In a search the machine must be fitted to all samples and scored on the same:
-    ``GridSearchCV(SVC(), grid, scoring=XiAlpha(), cv=[(all, all)])``.
+    In a search the machine must be fitted to all samples and scored on the same, as ``TunedSVC(scoring=XiAlpha())`` and
+    `tune` do; for `GridSearchCV` that is one split of all samples, ``cv=[(all, all)]``.
 
     Notes
     -----

@@ -8,7 +8,7 @@ import numpy as np
 from mercer.parameters import Number
 from mercer.problems import enclosing_ball
 from mercer.selection.criteria.base import Criterion, Derivative, SmoothCriterion, Trained
-from mercer.solvers import warn_unless_solved
+from mercer.solvers import SolverResult, warn_unless_solved
 from mercer.sums import inner
 
 __all__ = ["AlphaSum", "RadiusMargin"]
@@ -124,9 +124,11 @@ class RadiusMargin(SmoothCriterion):
             super().check(loss)
 
     def _bound(self, trained):
-        squared_radius = Ball.around(trained).squared_radius
+        ball = Ball.around(trained)
+        if ball.result is not None:
+            warn_unless_solved(ball.result, "The smallest ball of RadiusMargin")
         # 1 / gamma^2 = |w|^2 is twice the value of the primal problem, which is proved.
-        return (squared_radius + self._extra(trained)) * 2.0 * trained.result.primal_objective / trained.size
+        return (ball.squared_radius + self._extra(trained)) * 2.0 * trained.result.primal_objective / trained.size
 
     def derivative(self, trained, start=None):
         ball = Ball.around(trained, start)
@@ -168,6 +170,8 @@ class Ball:
     """lambda, the weights of the samples in the centre; for a ball about the origin of those that touch it."""
     free: bool
     """Whether the centre was free to move."""
+    result: SolverResult | None = None
+    """The certificate of the problem, where one was solved."""
 
     @classmethod
     def around(cls, trained: Trained, start: np.ndarray | None = None) -> "Ball":
@@ -180,7 +184,7 @@ class Ball:
         plain = enclosing_ball(problem.gram, 1.0 / n, np.ones(n), index=problem.index)
         ball = replace(plain, ridge=problem.ridge, linear=-0.5 * trained.diagonal)
         result = trained.solver.solve(ball, start)
-        warn_unless_solved(result, "The smallest ball of RadiusMargin")
         # Q lambda = gradient + diagonal / 2, and a squared distance is lambda'Q lambda - 2 (Q lambda)_i + K_ii.
         squared_centre = inner(result.a, result.gradient - ball.linear)
-        return cls(squared_centre - 2.0 * float(result.gradient.min()), -2.0 * result.objective, result.a, True)
+        squared_radius = squared_centre - 2.0 * float(result.gradient.min())
+        return cls(squared_radius, -2.0 * result.objective, result.a, True, result)
