@@ -141,6 +141,8 @@ CRITERIA: dict[str, Callable[[], Criterion]] = {
     "LeaveOneOut": lambda: selection.LeaveOneOut(),
     "RadiusMargin": lambda: selection.RadiusMargin(),
     "RadiusMargin modified": lambda: selection.RadiusMargin(delta=1.0),
+    "SmoothSpan": lambda: selection.SmoothSpan(),
+    "SmoothSpan steep": lambda: selection.SmoothSpan(steepness=20.0, smoothing=0.01),
     "Span": lambda: selection.Span(),
     "SupportFraction": lambda: selection.SupportFraction(),
     "XiAlpha": lambda: selection.XiAlpha(),
@@ -210,6 +212,7 @@ CALIBRATED: dict[str, Callable[[], ClassifierMixin]] = {
 # Machines that find their parameters themselves, by a gradient or by a search.
 GRADIENT_TUNED: dict[str, Callable[[], ClassifierMixin]] = {
     "GradientTuned": lambda: selection.GradientTuned(),
+    "GradientTuned span": lambda: selection.GradientTuned(criterion=selection.SmoothSpan()),
     "GradientTuned per feature": lambda: selection.GradientTuned(
         svm.SVC(loss="squared_hinge", C=3.0, class_weight="balanced"), per_feature=True, max_iter=30
     ),

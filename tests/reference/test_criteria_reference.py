@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from mercer import SVC
 from mercer.kernels import RBF, Linear, Polynomial
-from mercer.selection import AlphaSum, LeaveOneOut, RadiusMargin, Span, SupportFraction, XiAlpha
+from mercer.selection import AlphaSum, LeaveOneOut, RadiusMargin, SmoothSpan, Span, SupportFraction, XiAlpha
 
 KERNELS = [RBF(gamma=0.5), RBF(gamma=3.0), Linear(), Polynomial(degree=2, gamma=1.0, coef0=1.0)]
 SEEDS = range(16)
@@ -175,3 +175,27 @@ def exact_spans(machine, X, y):
             assert_allclose(found[p], sign[p] * values[p], rtol=1e-4, atol=1e-4)
             exact += 1
     return exact
+
+
+@every_seed
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_smooth_span_as_it_is_defined(fit_intercept, seed):
+    """The smallest |phi_p - sum lambda_i phi_i|^2 + eta sum lambda_i^2 / alpha_i, sample by sample."""
+    machine, X, y = random_machine({"loss": "squared_hinge", "fit_intercept": fit_intercept}, seed)
+    steepness, eta = 3.0, 0.2
+    K, alpha = larger_matrix(machine, X, y), multipliers(machine, len(X))
+    total = 0.0
+    for p in range(len(X)):
+        others = np.flatnonzero((alpha > 0) & (np.arange(len(X)) != p))
+        size = len(others) + fit_intercept
+        system, side = np.zeros((size, size)), np.ones(size)
+        system[: len(others), : len(others)] = K[np.ix_(others, others)] + np.diag(eta / alpha[others])
+        if fit_intercept:
+            system[-1, :-1] = system[:-1, -1] = 1.0
+        side[: len(others)] = K[others, p]
+        weights = np.linalg.solve(system, side)[: len(others)]
+        distance = K[p, p] - 2 * weights @ K[others, p] + weights @ K[np.ix_(others, others)] @ weights
+        span = distance + eta * np.sum(weights**2 / alpha[others])
+        total += 1 / (1 + np.exp(-steepness * (alpha[p] * span - 1)))
+    found = SmoothSpan(steepness=steepness, smoothing=eta).bound(machine, X, y)
+    assert_allclose(found, total / len(X), rtol=1e-8)

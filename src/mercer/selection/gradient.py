@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.kernels import Kernel, as_kernel
 from mercer.kernels.samples import take
 from mercer.parameters import Choice, Number, check_parameters
-from mercer.selection.criteria.base import Lesson, Trained, check_machine
-from mercer.selection.criteria.radius import Ball
+from mercer.selection.criteria.base import Lesson, SmoothCriterion, Trained, check_machine
+from mercer.selection.criteria.radius import RadiusMargin
 from mercer.svm import SVC
 from mercer.threads import limit_threads
 
@@ -64,7 +64,8 @@ class GradientTuned(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     is the radius-margin bound (`RadiusMargin`) of the L2 soft margin, over all parameters at once, in their logarithms:
     C, and whatever the kernel has, such as one gamma for every feature, which a grid could not search. Radius and
-    margin are optimal values of quadratic programmes, so that their derivatives need none of the solutions:
+    margin are optimal values of quadratic programmes, so that their derivatives need none of the solutions
+    (`SmoothSpan`, which can take the place of the bound, needs them and has them):
 
     .. math::
 
@@ -81,6 +82,8 @@ class GradientTuned(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     estimator : SVC or None, default=None
         The machine to tune, with ``loss="squared_hinge"`` and a finite C; its parameters are the start. None is
         ``SVC(loss="squared_hinge")``. It is cloned, never changed.
+    criterion : SmoothCriterion or None, default=None
+        What to minimise: `RadiusMargin`, which None stands for, or `SmoothSpan`.
     parameters : list of str or None, default=None
         What to tune, such as ``["C", "kernel__gamma"]``. None: C and all parameters of the kernel that have a
         derivative and are positive.
@@ -112,14 +115,15 @@ class GradientTuned(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     See Also
     --------
-    RadiusMargin : The bound, for one machine.
+    RadiusMargin, SmoothSpan : The criteria, for one machine.
     sklearn.model_selection.GridSearchCV : By cross-validation, for few parameters.
 
     Notes
     -----
-    A step costs two solutions and the derivatives over their support vectors, O(n_support^2) memory. The bound is not
-    convex: what is found depends on the start, which should be sensible (features of one scale). Bounds judge the shape
-    of the classes, not their labels' noise; look at a held-out score before relying on the result.
+    A step costs two solutions and the derivatives over their support vectors, O(n_support^2) memory; with `SmoothSpan`
+    one solution and O(n_support^3) time. The criteria are not convex: what is found depends on the start, which should
+    be sensible (features of one scale). With one value per feature a few hundred samples can be fitted too well: look
+    at a held-out score before relying on the result.
 
     Derivatives are sums by BLAS, which may differ in the last digits with the number of its threads.
 
@@ -153,8 +157,19 @@ class GradientTuned(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         "tol": Number(0, above=True),
     }
 
-    def __init__(self, estimator=None, *, parameters=None, per_feature=False, factor=1e4, max_iter=100, tol=1e-3):
+    def __init__(
+        self,
+        estimator=None,
+        *,
+        criterion=None,
+        parameters=None,
+        per_feature=False,
+        factor=1e4,
+        max_iter=100,
+        tol=1e-3,
+    ):
         self.estimator = estimator
+        self.criterion = criterion
         self.parameters = parameters
         self.per_feature = per_feature
         self.factor = factor
@@ -170,6 +185,9 @@ class GradientTuned(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def _machine(self) -> Any:
         return SVC(loss="squared_hinge") if self.estimator is None else self.estimator
+
+    def _criterion(self) -> SmoothCriterion:
+        return RadiusMargin() if self.criterion is None else self.criterion
 
     def fit(self, X, y, sample_weight=None):
         """Find the parameters, and fit the machine that has them.
@@ -190,6 +208,10 @@ class GradientTuned(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         check_parameters(self)
         machine = clone(self._machine())
         check_machine(machine, type(self).__name__)
+        criterion = self._criterion()
+        if not isinstance(criterion, SmoothCriterion):
+            raise TypeError(f"criterion must be RadiusMargin(), SmoothSpan() or None, got {criterion!r}.")
+        check_parameters(criterion)
         for name, value, rule in (
             ("loss", machine.loss, Choice("squared_hinge")),
             ("C", machine.C, Number(0, above=True)),
@@ -219,7 +241,7 @@ class GradientTuned(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """The parameters found, and how."""
         began = time.perf_counter()
         packed = self._start(lesson, machine)
-        bound = Bound(lesson, machine, packed)
+        bound = Bound(self._criterion(), lesson, machine, packed)
         start, room = packed.start, np.log(self.factor)
         way = [start]
         ended = minimize(
@@ -328,14 +350,14 @@ class Packed(NamedTuple):
 
 
 class Bound:
-    """The logarithm of the radius-margin bound, and its gradient in the logarithms of the parameters."""
+    """The logarithm of a criterion, and its gradient in the logarithms of the parameters."""
 
-    def __init__(self, lesson: Lesson, machine: Any, packed: Packed):
-        self.lesson, self.packed = lesson, packed
+    def __init__(self, criterion: SmoothCriterion, lesson: Lesson, machine: Any, packed: Packed):
+        self.criterion, self.lesson, self.packed = criterion, lesson, packed
         self.machine = clone(machine).set_params(tol=min(TOL, machine.tol))
         self.n_fits = 0
         self._alpha: np.ndarray | None = None
-        self._centre: np.ndarray | None = None
+        self._state: Any = None  # of the criterion
         self._known: dict[bytes, tuple[float, np.ndarray]] = {}
 
     def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
@@ -351,24 +373,20 @@ class Bound:
         solver = machine._solver()
         result = solver.solve(problem, self._alpha, machine.callback)
         trained = Trained(problem, result, weight, solver)
-        ball = Ball.around(trained, self._centre)
-        self._alpha, self.n_fits = result.a, self.n_fits + 1
-        self._centre = ball.centre if ball.free else None
-        inverse_margin = 2.0 * result.dual_objective  # 1 / gamma^2
-        bound = np.log(ball.least * inverse_margin / trained.size)
-        # d log = dR^2 / R^2 + d(1 / gamma^2) gamma^2, by the entries of K and by those of the ridge.
-        a, centre, ridge = problem.sign * result.a, ball.centre, problem.ridge
-        moving = centre if ball.free else np.zeros(len(centre))
-        by_ridge = (centre * weight - moving**2) / ball.least - a**2 / inverse_margin
-        slopes: dict[str, Any] = {"C": -float((by_ridge * ridge).sum())}
+        derivative = self.criterion.derivative(trained, self._state)
+        self._alpha, self._state, self.n_fits = result.a, derivative.start, self.n_fits + 1
+        # The ridge is 1 / (2 C): its logarithm falls as that of C grows.
+        slopes: dict[str, Any] = {"C": -float((derivative.by_ridge * problem.ridge).sum())}
         if any(name != "C" for name in values):
-            used = np.flatnonzero((a != 0) | (centre != 0))
-            by_kernel = -np.outer(moving[used], moving[used]) / ball.least - np.outer(a[used], a[used]) / inverse_margin
-            by_kernel[np.diag_indices(len(used))] += centre[used] / ball.least
-            found = machine.kernel_.vjp(take(self.lesson.X, problem.index[used]), by_kernel)
-            slopes |= {f"kernel__{name}": slope for name, slope in found.items()}
-            slopes |= {name: slopes[name] * np.asarray(values[name]) for name in values if name != "C"}
-        return float(bound), np.concatenate([np.atleast_1d(slopes[name]) for name in values])
+            used = take(self.lesson.X, problem.index[derivative.used])
+            found = machine.kernel_.vjp(used, derivative.by_kernel)
+            slopes |= {
+                f"kernel__{name}": slope * np.asarray(values[f"kernel__{name}"])
+                for name, slope in found.items()
+                if f"kernel__{name}" in values
+            }
+        slope = np.concatenate([np.atleast_1d(slopes[name]) for name in values])
+        return float(np.log(derivative.value)), slope / derivative.value
 
 
 def spread_over_features(kernel: Kernel, X: Any) -> None:

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -19,7 +19,7 @@ from mercer.solvers import Solver, SolverResult
 from mercer.svm import SVC
 from mercer.threads import limit_threads
 
-__all__ = ["Criterion", "Lesson", "Trained"]
+__all__ = ["Criterion", "Derivative", "Lesson", "SmoothCriterion", "Trained"]
 
 # Gradients of the same machine over the same samples differ by rounding, in float32 too; others by far more.
 SAME_GRADIENT = 1e-3
@@ -56,9 +56,14 @@ class Trained:
         return self.problem.total is not None
 
     @cached_property
+    def copies(self) -> np.ndarray:
+        """How many there are of every sample, of which one is left out; one of a weight below 1 is left out whole."""
+        return np.maximum(1.0, self.weight)
+
+    @cached_property
     def alpha(self) -> np.ndarray:
         """The multipliers of one copy of every sample."""
-        return self.result.a / self.weight
+        return self.result.a / self.copies
 
     @cached_property
     def margins(self) -> np.ndarray:
@@ -78,7 +83,7 @@ class Trained:
         The squared hinge is a hard margin in a larger feature space, in which every copy of a sample has a direction of
         its own: the kernel there is K + I / (2 C).
         """
-        return self.problem.gram.diag()[self.problem.index] + self.problem.ridge * self.weight
+        return self.problem.gram.diag()[self.problem.index] + self.problem.ridge * self.copies
 
     def share(self, chosen: np.ndarray) -> float:
         """The share of the samples that are chosen."""
@@ -111,11 +116,9 @@ class Lesson:
                 f"{len(self.machine.classes_)} classes."
             )
 
-    def gram(self, machine: Any = None) -> Gram:
+    def gram(self, machine: Any) -> Gram:
         """The Gram matrix for the parameters of a machine; resolves its kernel."""
-        machine = self.machine if machine is None else machine
-        with limit_threads(machine.n_threads):
-            return machine._make_gram(self.X, self.weight)
+        return machine._make_gram(self.X, self.weight)
 
     def problem(self, machine: Any, gram: Gram) -> tuple[DualProblem, np.ndarray]:
         """The problem for the parameters of a machine, and the weights of its variables."""
@@ -156,7 +159,7 @@ class Lesson:
     def _refuse(owner: str) -> None:
         raise ValueError(
             f"{owner} needs the samples, classes and weights that the machine was fitted to, these are others. In a "
-            "search, fit and score on all samples: cv=[(all, all)]."
+            "search nothing is to be held out: mercer.selection.tune does that, others take cv=[(all, all)]."
         )
 
 
@@ -180,8 +183,8 @@ class Criterion(BaseEstimator, ABC):
     Machines are `mercer.svm.SVC` of two classes, with and without an offset, with any kernel, class weights and sample
     weights.
 
-    In a search the machine must be fitted to all samples and scored on the same:
-    ``GridSearchCV(SVC(), grid, scoring=XiAlpha(), cv=[(all, all)])``.
+    In a search the machine must be fitted to all samples and scored on the same, as ``TunedSVC(scoring=XiAlpha())`` and
+    `tune` do; for `GridSearchCV` that is one split of all samples, ``cv=[(all, all)]``.
 
     Notes
     -----
@@ -264,3 +267,25 @@ class Criterion(BaseEstimator, ABC):
 
     def __hash__(self):
         return hash(type(self))
+
+
+class Derivative(NamedTuple):
+    """A bound, and how it changes with the kernel matrix and the ridge, the solution following."""
+
+    value: float
+    used: np.ndarray
+    """The variables whose kernel values count."""
+    by_kernel: np.ndarray
+    """dT / dK_ij for these, shape (n_used, n_used)."""
+    by_ridge: np.ndarray
+    """dT / dr_i for all variables."""
+    start: Any = None
+    """What the next derivative nearby may start from."""
+
+
+class SmoothCriterion(Criterion):
+    """Base of the criteria that have derivatives, for the squared hinge: what `GradientTuned` can minimise."""
+
+    @abstractmethod
+    def derivative(self, trained: Trained, start: Any = None) -> Derivative:
+        """The bound and its derivatives; `start` is that of an earlier one nearby."""

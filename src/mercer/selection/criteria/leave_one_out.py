@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from mercer.kernels.samples import row_blocks
 from mercer.parameters import Number
@@ -15,12 +14,10 @@ from mercer.selection.criteria.base import Criterion, Trained
 from mercer.solvers import combine, warn_unless_solved
 from mercer.threads import limit_threads
 
-__all__ = ["LeaveOneOut", "Span", "SupportFraction", "XiAlpha"]
+__all__ = ["LeaveOneOut", "LeftOut", "SupportFraction", "XiAlpha"]
 
 # Variables of problems that are solved at once.
 AT_ONCE = 1_000_000
-# What is added at least to the diagonal of a kernel matrix that may be singular, in units of its entries.
-JITTER = 1e-10
 
 
 class SupportFraction(Criterion):
@@ -150,99 +147,6 @@ class LeftOut(Criterion):
         """y f(x) of every sample, with the f that was learnt without it; minus infinity where there is none."""
 
 
-class Span(LeftOut):
-    r"""The span estimate of the leave-one-out errors: what happens if the other support vectors stay what they are.
-
-    .. math::
-
-        \frac1m |\{p : \alpha_p S_p^2 \ge y_p f(x_p)\}|, \qquad
-        S_p^2 = \min_\lambda \Bigl\|\phi(x_p) - \sum_i \lambda_i \phi(x_i)\Bigr\|^2, \; \sum_i \lambda_i = 1,
-
-    over the support vectors i other than p that lie on the edge of the margin: those between the bounds for the hinge
-    loss, all of them for the others. If no multiplier reaches or leaves a bound when p is left out, then
-    :math:`y_p f(x_p) - \alpha_p S_p^2` is exactly the value that p gets (`decisions`); else it is close. Without an
-    offset the :math:`\lambda_i` need not add up to 1.
-
-    See Also
-    --------
-    LeaveOneOut : The errors themselves, by solving a problem for every support vector.
-
-    Notes
-    -----
-    With A the kernel matrix of the support vectors on the edge, K + I / (2 C) for the squared hinge, and H that matrix
-    bordered by ones and a zero, :math:`S_p^2 = 1 / (H^{-1})_{pp}`; for those beyond the edge it is
-    :math:`K_{pp} - v^T H^{-1} v` with :math:`v = (K_{p\cdot}, 1)`.
-
-    Time O(f^3) for f support vectors on the edge, by LAPACK, and their kernel values with the others. An estimate, not
-    a bound. A sample without which the offset is not known counts as an error. Sample weights are 0 or 1.
-
-    References
-    ----------
-    .. [1] V. Vapnik, O. Chapelle, Bounds on error expectation for support vector machines, Neural Computation 12, 2000.
-    .. [2] O. Chapelle, V. Vapnik, O. Bousquet, S. Mukherjee, Choosing multiple parameters for support vector machines,
-       Machine Learning 46, 2002, section 3.
-
-    Examples
-    --------
-    >>> from mercer import SVC
-    >>> from mercer.datasets import load_ionosphere
-    >>> from mercer.selection import Span
-    >>> X, y = load_ionosphere(return_X_y=True)
-    >>> machine = SVC(C=10.0).fit(X, y)
-    >>> round(Span().bound(machine, X, y), 3)
-    0.054
-    >>> machine.decision_function(X[:4]).round(2), Span().decisions(machine, X, y)[:4].round(2)
-    (array([ 1.76, -1.  ,  1.82, -1.15]), array([ 1.76,  0.38,  1.82, -1.15]))
-    """
-
-    def _margins(self, trained):
-        if (trained.weight != 1.0).any():
-            other = trained.weight[trained.weight != 1.0][0]
-            raise ValueError(f"sample_weight must be 0 or 1 for Span, got {other:g}; repeat the samples.")
-        # For a hard margin and the squared hinge the edge has all support vectors, at 1.
-        margins = (
-            trained.margins if trained.loss == "hinge" else trained.margins + trained.problem.ridge * trained.alpha
-        )
-        support = trained.result.a > 0
-        spans = np.zeros(len(margins))
-        spans[support] = squared_spans(trained)[support]
-        return margins - np.where(support, trained.alpha * spans, 0.0)
-
-
-def squared_spans(trained: Trained) -> np.ndarray:
-    """S^2 of every support vector, zero for the other samples."""
-    problem, a = trained.problem, trained.result.a
-    spans = np.zeros(len(a))
-    edge = np.flatnonzero((a > 0) & (a < problem.upper))
-    beyond = np.flatnonzero((a > 0) & (a >= problem.upper))
-    if not len(edge):  # nothing to be near to but, without an offset, the origin
-        spans[beyond] = np.inf if trained.offset else trained.diagonal[beyond]
-        return spans
-    # Distances do not feel a constant that is added to the kernel; rounding does, the more the nearer A is to singular.
-    constant = trained.diagonal[edge].max() if trained.offset else 0.0
-    diagonal = trained.diagonal + constant
-    A = problem.gram.square(problem.index[edge]) + constant
-    jitter = max(JITTER, len(edge) * np.finfo(problem.gram.dtype).eps)
-    A[np.diag_indices(len(edge))] = diagonal[edge] * (1.0 + jitter)
-    factor = cho_factor(A, lower=True)
-    inverse = cho_solve(factor, np.eye(len(edge)))
-    of_edge = np.diagonal(inverse).copy()
-    sums = inverse.sum(axis=1)
-    if trained.offset:
-        of_edge -= sums**2 / sums.sum()
-    with np.errstate(divide="ignore"):
-        # Alone on the edge: without it, the offset is anything. Rounding leaves a little of the zero.
-        spans[edge] = np.where(of_edge > 1e-12 * np.diagonal(inverse), 1.0 / np.abs(of_edge), np.inf)
-    for block in row_blocks(len(beyond), problem.gram.n):
-        some = beyond[block]
-        k = problem.gram.rows(problem.index[some])[:, problem.index[edge]].T + constant
-        squared = diagonal[some] - np.einsum("fp,fp->p", k, cho_solve(factor, k))
-        if trained.offset:
-            squared += (1.0 - sums @ k) ** 2 / sums.sum()
-        spans[some] = np.maximum(0.0, squared)
-    return spans
-
-
 class LeaveOneOut(LeftOut):
     """The leave-one-out errors themselves, by solving the problem anew without each support vector.
 
@@ -312,7 +216,7 @@ class LeaveOneOut(LeftOut):
         The offset is then the middle of an interval, of which a sample may be one end without having a multiplier.
         """
         result = trained.result
-        for p in np.flatnonzero((result.a == 0) & (trained.weight <= 1.0)).tolist():
+        for p in np.flatnonzero((result.a == 0) & (trained.copies == 1.0)).tolist():
             q, a = leave_out(trained, p)
             offset = q.offsets(a, np.delete(result.gradient, p)).plus
             margins[p] += trained.problem.sign[p] * (offset - result.offsets.plus)
@@ -325,10 +229,10 @@ def _stretches(support: np.ndarray, n: int) -> Iterator[np.ndarray]:
 
 def leave_out(trained: Trained, p: int) -> tuple[DualProblem, np.ndarray]:
     """The problem without one copy of the p-th sample, and what is left of the solution; its total may be off."""
-    problem, a, w = trained.problem, trained.result.a, float(trained.weight[p])
-    if w > 1.0:
+    problem, a, copies = trained.problem, trained.result.a, float(trained.copies[p])
+    if copies > 1.0:
         left = np.ones(len(a))
-        left[p] = (w - 1.0) / w
+        left[p] = (copies - 1.0) / copies
         return replace(problem, upper=problem.upper * left, ridge=problem.ridge / left), a * left
     others = np.arange(len(a)) != p
     arrays = ("index", "sign", "linear", "upper", "ridge")

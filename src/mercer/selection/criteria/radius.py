@@ -7,8 +7,8 @@ import numpy as np
 
 from mercer.parameters import Number
 from mercer.problems import enclosing_ball
-from mercer.selection.criteria.base import Criterion, Trained
-from mercer.solvers import warn_unless_solved
+from mercer.selection.criteria.base import Criterion, Derivative, SmoothCriterion, Trained
+from mercer.solvers import SolverResult, warn_unless_solved
 from mercer.sums import inner
 
 __all__ = ["AlphaSum", "RadiusMargin"]
@@ -53,10 +53,10 @@ class AlphaSum(Criterion):
     losses: ClassVar = ("hard margin", "squared_hinge")
 
     def _bound(self, trained):
-        return trained.diagonal.max() * trained.result.a.sum() / trained.size
+        return trained.diagonal.max() * inner(trained.weight, trained.alpha) / trained.size
 
 
-class RadiusMargin(Criterion):
+class RadiusMargin(SmoothCriterion):
     r"""The radius-margin bound: how wide the margin is beside the smallest ball around the data.
 
     .. math:: \frac{R^2}{m \gamma^2}
@@ -124,9 +124,30 @@ class RadiusMargin(Criterion):
             super().check(loss)
 
     def _bound(self, trained):
-        squared_radius = Ball.around(trained).squared_radius
+        ball = Ball.around(trained)
+        if ball.result is not None:
+            warn_unless_solved(ball.result, "The smallest ball of RadiusMargin")
         # 1 / gamma^2 = |w|^2 is twice the value of the primal problem, which is proved.
-        return (squared_radius + self._extra(trained)) * 2.0 * trained.result.primal_objective / trained.size
+        return (ball.squared_radius + self._extra(trained)) * 2.0 * trained.result.primal_objective / trained.size
+
+    def derivative(self, trained, start=None):
+        ball = Ball.around(trained, start)
+        inverse_margin = 2.0 * trained.result.dual_objective  # 1 / gamma^2
+        a, centre = trained.problem.sign * trained.result.a, ball.centre
+        moving = centre if ball.free else np.zeros(len(centre))
+        used = np.flatnonzero((a != 0) | (centre != 0))
+        # By the entries of K and by those of the ridge, which the diagonal of the ball has once for every copy.
+        by_kernel = -inverse_margin * np.outer(moving[used], moving[used]) - ball.least * np.outer(a[used], a[used])
+        by_kernel[np.diag_indices(len(used))] += inverse_margin * centre[used]
+        by_ridge = inverse_margin * (centre * trained.copies - moving**2) - ball.least * a**2
+        m = trained.size
+        return Derivative(
+            value=ball.least * inverse_margin / m,
+            used=used,
+            by_kernel=by_kernel / m,
+            by_ridge=by_ridge / m,
+            start=ball.centre if ball.free else None,
+        )
 
     def _extra(self, trained: Trained) -> float:
         if trained.loss != "hinge":
@@ -149,6 +170,8 @@ class Ball:
     """lambda, the weights of the samples in the centre; for a ball about the origin of those that touch it."""
     free: bool
     """Whether the centre was free to move."""
+    result: SolverResult | None = None
+    """The certificate of the problem, where one was solved."""
 
     @classmethod
     def around(cls, trained: Trained, start: np.ndarray | None = None) -> "Ball":
@@ -161,7 +184,7 @@ class Ball:
         plain = enclosing_ball(problem.gram, 1.0 / n, np.ones(n), index=problem.index)
         ball = replace(plain, ridge=problem.ridge, linear=-0.5 * trained.diagonal)
         result = trained.solver.solve(ball, start)
-        warn_unless_solved(result, "The smallest ball of RadiusMargin")
         # Q lambda = gradient + diagonal / 2, and a squared distance is lambda'Q lambda - 2 (Q lambda)_i + K_ii.
         squared_centre = inner(result.a, result.gradient - ball.linear)
-        return cls(squared_centre - 2.0 * float(result.gradient.min()), -2.0 * result.objective, result.a, True)
+        squared_radius = squared_centre - 2.0 * float(result.gradient.min())
+        return cls(squared_radius, -2.0 * result.objective, result.a, True, result)
