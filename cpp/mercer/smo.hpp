@@ -63,7 +63,9 @@ class Solver {
   SmoResult solve() {
     bool full = options_.full_precision || single_ == nullptr || state_.size() <= options_.exact;
     if (!full) {
-      if (!followed_) accuracy_.start_in(*single_);
+      // On a path f is wanted in double anyway, sooner or later.
+      if (!followed_ && on_a_path_) refresh();
+      if (!followed_ && !on_a_path_) accuracy_.start_in(*single_);
       full = !accuracy_.single_resolves(tol_);
     }
     if (full) refresh();
