@@ -203,8 +203,8 @@ class SmoothSpan(SmoothCriterion):
         by_a = slope * copies / V - by_q * eta / a**2
         # (K + r) y a + b = y and y'a = 0 hold while K changes: d(y a) = -P (dK + dr) y a, with P the inverse again.
         beta = problem.sign[support] * a
-        P = bordered_inverse(problem.gram.square(problem.index[support]) + np.diag(ridge), trained.offset)
-        z = P @ (problem.sign[support] * by_a)
+        A = problem.gram.square(problem.index[support]) + np.diag(ridge)
+        z = bordered_solution(A, problem.sign[support] * by_a, trained.offset)
         by_ridge = np.zeros(len(trained.weight))
         by_ridge[support] = by_q - z * beta
         moved = np.outer(z, beta)
@@ -216,3 +216,9 @@ def bordered_inverse(A: np.ndarray, border: bool) -> np.ndarray:
     inverse = cho_solve(cho_factor(A, lower=True), np.eye(len(A)))
     sums = inverse.sum(axis=1)
     return inverse - np.outer(sums, sums) / sums.sum() if border else inverse
+
+
+def bordered_solution(A: np.ndarray, v: np.ndarray, border: bool) -> np.ndarray:
+    """What `bordered_inverse` makes of a vector, without the inverse."""
+    x, ones = cho_solve(cho_factor(A, lower=True), np.column_stack([v, np.ones(len(v))])).T
+    return x - ones * (x.sum() / ones.sum()) if border else x
