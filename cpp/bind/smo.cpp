@@ -191,7 +191,7 @@ nb::tuple solve_many(const nb::tuple& gram_source, const nb::tuple& problem_sour
           const DualView view = problems.view(k, points.size(), places.data());
           const double left = std::min(max_seconds, seconds - whole.seconds());
           auto step = std::make_unique<Step>(view, options, problems.scaled(k), Watch(left, poll, told));
-          step->make_solver(level, single.get(), *full, before.get(), steps > 1);
+          step->make_solver(level, single.get(), *full, before.get(), steps > 1 && gram.stored_values());
           results.put(k, view, step->solver->solve());
           before = std::move(step);
           ++n_finished;

@@ -21,6 +21,7 @@ class Successor {
   Successor(const State& before, const State& now) : before_(before), now_(now) {
     double slope = 0.0, curvature = 0.0;  // of the objective along a_before
     double limit = infinity;
+    std::size_t at_bounds = 0;
     for (std::size_t l = 0; l < now.layers.size(); ++l) {
       const Layer &old = before.layers[l], &layer = now.layers[l];
       const std::size_t g = now.group_of(l);
@@ -32,8 +33,13 @@ class Successor {
         slope += layer.linear[i] * old.a[i];
         curvature += old.a[i] * (layer.sign[i] * before.f[i] + layer.ridge[i] * old.a[i]);
         limit = std::min(limit, layer.upper[i] / old.a[i]);
+        at_bounds += old.a[i] >= old.upper[i];
       }
     }
+    // Beyond this, most of what was at its bound will not stay there: to take it back takes longer than to begin
+    // afresh.
+    constexpr double far = 16.0, few = 0.01;
+    if (limit > far && double(at_bounds) > few * double(now.size())) return;
     free_of_sums_ = now.problem.equality == Equality::none || (is_nothing(sums_[0]) && is_nothing(sums_[1]));
     if (free_of_sums_) {
       factor_ = curvature > 0.0 ? std::clamp(-slope / curvature, 0.0, limit) : std::min(1.0, limit);

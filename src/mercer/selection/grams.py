@@ -1,9 +1,11 @@
 """The kernel matrices of a search: made once where folds and cells can share them."""
 
 from collections.abc import Iterator
+from copy import copy
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import clone
 
 from mercer import _native
@@ -17,6 +19,8 @@ from mercer.threads import effective_n_threads
 
 __all__ = ["Grams"]
 
+# A stored matrix is worth it if a kernel value takes more features than this, or if, in float32, it fits a cache.
+CHEAP_FEATURES, NEAR = 64, 32 * 2**20
 # Kernels that are no function of the measure of two samples alone.
 NEED_NORMS = ("cosine", "tanimoto")
 
@@ -44,22 +48,47 @@ class Grams:
         self._measured: tuple[Any, np.ndarray] | None = None
         self._room: np.ndarray | None = None
 
-    def of(self, machine: Any, preprocess: Any) -> Iterator[tuple[list[int], Gram]]:
-        """Folds with their matrix, for the kernel of a machine; the matrix is good until the next one is asked for."""
-        everyone = list(range(len(self.splits)))
+    def stores(self, kernel: Any) -> bool:
+        """Whether matrices of a kernel are stored, and not computed where they are needed."""
+        n, budget = n_samples(self.X), memory_budget(self.memory)
+        if n**2 * 16 > budget:
+            return False
+        kernel = None if isinstance(kernel, str) and kernel == "precomputed" else as_kernel(kernel)
+        if not isinstance(kernel, VectorKernel) or kernel.native is None or not hasattr(self.X, "shape"):
+            return True
+        entries = self.X.nnz / max(1, n) if issparse(self.X) else self.X.shape[1]
+        return entries > CHEAP_FEATURES or n**2 * 4 <= NEAR
+
+    def teams(self, most: int) -> int:
+        """How many matrices may be stored at once, for as many who work on them."""
+        return max(1, min(most, (memory_budget(self.memory) // n_samples(self.X) ** 2 - 8) // 12))
+
+    def another(self) -> "Grams":
+        """The same for somebody who works beside us; distances that are there are shared."""
+        other = copy(self)
+        other._room = None
+        return other
+
+    def of(self, machine: Any, preprocess: Any, folds: list[int] | None = None) -> Iterator[tuple[list[int], Gram]]:
+        """Folds, all or some, with their matrix, for the kernel of a machine.
+
+        The matrix is good until the next one is asked for.
+        """
+        everyone = list(range(len(self.splits))) if folds is None else folds
         if preprocess is None and machine._precomputed:
             yield everyone, machine._make_gram(self.X, self.weight)
             return
         kernel = as_kernel(machine.kernel)
         if preprocess is None:
-            resolved = [self._resolved(kernel, self.X, train) for train, _ in self.splits]
+            resolved = [self._resolved(kernel, self.X, self.splits[k][0]) for k in everyone]
             if all(one == resolved[0] for one in resolved[1:]):
                 yield everyone, self._gram(resolved[0], self.X, shared=True)
                 return
-            for k in everyone:
-                yield [k], self._gram(resolved[k], self.X, shared=True)
+            for k, one in zip(everyone, resolved, strict=True):
+                yield [k], self._gram(one, self.X, shared=True)
             return
-        for k, (train, _) in enumerate(self.splits):
+        for k in everyone:
+            train = self.splits[k][0]
             X = machine._take_samples(self.preprocessed(preprocess, train))
             yield [k], self._gram(self._resolved(kernel, X, train), X, shared=False)
 
@@ -72,15 +101,14 @@ class Grams:
         return clone(preprocess).fit(take(self.X, train), *targets).transform(self.X)
 
     def _gram(self, kernel: Kernel, X: Any, shared: bool) -> Gram:
-        # The matrix, its working copy in float32 and the distances.
-        n, budget = n_samples(X), memory_budget(self.memory)
-        if n**2 * 12 > budget:
+        if not self.stores(kernel):
             return make_gram(kernel, X, self.memory)
         spec = kernel.native() if isinstance(kernel, VectorKernel) else None
         if spec is None:
-            return make_gram(kernel, X, self.memory) if n**2 * 16 > budget else MatrixGram(kernel(X), kernel.definite)
+            return MatrixGram(kernel(X), kernel.definite)
         X = kernel.prepare(X)[0].astype(np.float64, copy=False)
-        if not shared or spec.transform in NEED_NORMS or n**2 * 20 > budget:
+        # The matrix, its working copy in float32 and the distances.
+        if not shared or spec.transform in NEED_NORMS or n_samples(X) ** 2 * 20 > memory_budget(self.memory):
             return MatrixGram(kernel(X), kernel.definite)
         return MatrixGram.of_checked(self._transformed(spec, X), kernel.definite)
 

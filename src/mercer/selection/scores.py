@@ -157,6 +157,11 @@ class Scoring:
         """As scikit-learn's searches keep it in `scorer_`."""
         return self._scorers if self.several else self._scorers["score"]
 
+    @property
+    def ours(self) -> bool:
+        """Whether no code of others is called."""
+        return all(score in QUICK.values() for score in self._scores.values())
+
     def of(self, held: HeldOut) -> list[float]:
         """All scores of a fold."""
         return [score(held) for score in self._scores.values()]

@@ -1,7 +1,10 @@
 """The search itself: every cell of a grid on every fold, with everything reused that can be."""
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from queue import SimpleQueue
+from threading import Lock
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -9,18 +12,21 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer.errors import InfeasibleError, NotSeparableError
-from mercer.gram import Gram
+from mercer.gram import Gram, MatrixGram
 from mercer.kernels.samples import take
+from mercer.kernels.vectors.base import VectorKernel
 from mercer.segments import Segments, joined
 from mercer.selection.grams import Grams
-from mercer.selection.grid import grouped, is_shared
+from mercer.selection.grid import Group, grouped, is_shared
 from mercer.selection.journal import Journal
 from mercer.selection.progress import Deadline, Progress
 from mercer.selection.scores import HeldOut, HeldOutValues, Scoring
 from mercer.selection.splits import Split
 from mercer.solvers import SMO, SolverResults
+from mercer.solvers.base import Interrupt
 from mercer.svm.base import SparseRows
 from mercer.svm.study import Decisions, Lesson
+from mercer.threads import effective_n_threads, limit_threads
 
 __all__ = ["Labelled", "OneByOne", "Outcome", "Search", "with_parameters", "with_preprocess"]
 
@@ -97,6 +103,7 @@ class Block(NamedTuple):
     stretch: Stretch
     fold: int
     lessons: dict[int, Lesson]
+    gram: Gram
 
 
 class Solved(NamedTuple):
@@ -152,11 +159,14 @@ class Search:
         self._solutions: dict[int, dict[int, np.ndarray]] = {}
         self._machines: dict[int, Any] = {}
         self._heads: dict[tuple[int, str], np.ndarray] = {}
+        self._lock = Lock()
 
     def machine(self, cell: int) -> Any:
         """The machine with the parameters of a cell."""
         if cell not in self._machines:
-            self._machines[cell] = with_parameters(self.estimator, self.cells[cell])
+            machine = with_parameters(self.estimator, self.cells[cell])
+            machine.n_threads = None  # threads are the affair of the search
+            self._machines[cell] = machine
         return self._machines[cell]
 
     def run(self, cells: Sequence[dict[str, Any]]) -> None:
@@ -168,20 +178,71 @@ class Search:
         costs = [1.0 if not np.isfinite(price) else max(price, 1.0) ** 0.25 for price in prices]
         with Progress(costs, kinds=prices, show=self.show, title="search") as self.progress:
             self._first = first
-            for shared, paths in grouped(list(cells)):
-                self._run_group(shared, [[first + number for number in path] for path in paths])
+            groups = [
+                Group(group.shared, [[first + number for number in path] for path in group.paths])
+                for group in grouped(list(cells))
+            ]
+            self._first_group = {cell for path in groups[0].paths for cell in path}
+            if self._may_run_side_by_side():
+                self._run_side_by_side(groups)
+                return
+            for group in groups:
+                self._run_group(group, self.grams)
                 if self.deadline.over:
                     return
 
-    def _run_group(self, shared: dict[str, Any], paths: list[list[int]]) -> None:
-        machine = self.machine(paths[0][0])
-        if self._is_known(paths):
+    def _may_run_side_by_side(self) -> bool:
+        """Whether groups of cells may run at once, each with a share of the threads: folds alone do not keep all busy.
+
+        Code that is not ours is called by one thread at a time, so that a kernel or score in Python forbids it.
+        """
+        kernels = [self.estimator.kernel, *(cell["kernel"] for cell in self.cells if "kernel" in cell)]
+        ours = all(isinstance(kernel, str) or isinstance(kernel, VectorKernel) for kernel in kernels)
+        plain = self.journal is None and self.preprocess is None and self.scoring.ours
+        return ours and plain and effective_n_threads() > 1 and len(self.splits) < MANY_FOLDS
+
+    def _run_side_by_side(self, groups: list[Group]) -> None:
+        kernels = [self.machine(group.paths[0][0]).kernel for group in groups]
+        if any(self.grams.stores(kernel) for kernel in kernels):
+            # The first one shows where the others begin, and computes what they share.
+            self._run_group(groups[0], self.grams)
+            teams = self.grams.teams(min(effective_n_threads(), max(1, len(groups) - 1)))
+            tasks: list[tuple[Group, list[int] | None]] = [(group, None) for group in groups[1:]]
+        else:
+            teams = min(effective_n_threads(), len(groups) * len(self.splits))
+            tasks = [(group, [fold]) for group in groups for fold in range(len(self.splits))]
+        interrupted, idle = Interrupt(), SimpleQueue[Grams]()
+        for _ in range(teams):
+            idle.put(self.grams.another())
+        threads = max(1, effective_n_threads() // teams)
+
+        def run(group: Group, folds: list[int] | None) -> None:
+            grams = idle.get()
+            with interrupted.heard(), limit_threads(threads):
+                if not self.deadline.over and not interrupted.is_set():
+                    self._run_group(group, grams, folds)
+            idle.put(grams)
+
+        with ThreadPoolExecutor(teams) as pool:
+            futures = [pool.submit(run, *task) for task in tasks]
+            try:
+                for future in futures:
+                    future.result()
+            except BaseException:  # also Ctrl-C
+                interrupted.set()
+                for future in futures:
+                    future.cancel()
+                raise
+
+    def _run_group(self, group: Group, grams: Grams, folds: list[int] | None = None) -> None:
+        if self._is_known(group.paths):
             return
-        for folds, gram in self.grams.of(machine, with_preprocess(self.preprocess, shared)):
-            for stretches in self._stretches(paths, folds):
-                solve = self._solve_seeded if self._may_seed(stretches, folds) else self._solve
-                solve(stretches, folds, gram)
-                self._finish([cell for stretch in stretches for cell in stretch.cells], folds)
+        preprocess = with_preprocess(self.preprocess, group.shared)
+        for alike, gram in grams.of(self.machine(group.paths[0][0]), preprocess, folds):
+            for stretches in self._stretches(group.paths, alike):
+                solve = self._solve_seeded if self._may_seed(stretches, alike) else self._solve
+                solve(stretches, alike, gram)
+                self._finish([cell for stretch in stretches for cell in stretch.cells], alike)
                 if self.deadline.over:
                     return
 
@@ -235,7 +296,8 @@ class Search:
         seconds = self.outcome.fit_seconds[cells].sum(axis=1)
         with np.errstate(invalid="ignore"):
             best = np.max(self.outcome.means[0][done], initial=-np.inf, where=~np.isnan(self.outcome.means[0][done]))
-        self.progress.finish([cell - self._first for cell in cells], seconds=seconds, best=float(best))
+        with self._lock:
+            self.progress.finish([cell - self._first for cell in cells], seconds=seconds, best=float(best))
 
     def _record(self, cell: int, folds: list[int]) -> dict[str, Any]:
         solutions = self._solutions.get(cell)
@@ -265,7 +327,7 @@ class Search:
                 own = {cell: lessons[fold][cell] for cell in possible}
                 width = len(own[possible[0]].problems)
                 hard = any(getattr(machines[cell], "C", None) == np.inf for cell in possible)
-                block = Block(stretch, fold, own)
+                block = Block(stretch, fold, own, gram)
                 blocks.setdefault((solver, hard, len(possible), width), []).append(block)
         solved: dict[int, list[Solved]] = {}
         for (_, _, steps, width), members in blocks.items():
@@ -331,13 +393,18 @@ class Search:
     def _keep_heads(self, blocks: list[Block], results: SolverResults, size: int, width: int) -> None:
         """The first solutions of paths, where most multipliers are at their bounds: so they are for other kernels.
 
-        With a journal every path begins afresh, so that it does not matter what has been solved before.
+        Those of the first group of cells, that is, whatever the order of the others. With a journal every path begins
+        afresh, so that it does not matter what has been solved before.
         """
+        if self.journal is not None or not isinstance(blocks[0].gram, MatrixGram):
+            return
+        if next(iter(blocks[0].lessons)) not in self._first_group:
+            return
         for k, block in enumerate(blocks):
             first = results[k * size : k * size + width]
             upper = next(iter(block.lessons.values())).problems.upper
-            if self.journal is None and np.mean(first.a >= upper) >= MOSTLY:
-                self._heads[block.fold, self._head(block)] = first.a
+            if np.mean(first.a >= upper) >= MOSTLY:
+                self._heads.setdefault((block.fold, self._head(block)), first.a)
 
     def _solved(self, machine: Any, problems: Any, starts: Any, steps: int = 1, width: int = 1) -> SolverResults:
         solver = machine._solver()
@@ -457,16 +524,19 @@ class OneByOne(Search):
     Those of ours with a kernel still share the kernel matrices.
     """
 
-    def _run_group(self, shared, paths):
+    def _may_run_side_by_side(self):
+        return False
+
+    def _run_group(self, group, grams, folds=None):
         if hasattr(self.estimator, "kernel"):
-            super()._run_group(shared, paths)
+            super()._run_group(group, grams, folds)
             return
-        preprocess, everyone = with_preprocess(self.preprocess, shared), list(range(len(self.splits)))
-        for cell in (cell for path in paths for cell in path):
+        preprocess, everyone = with_preprocess(self.preprocess, group.shared), list(range(len(self.splits)))
+        for cell in (cell for path in group.paths for cell in path):
             if self._recall(cell, everyone):
                 continue
             for fold, (train, test) in enumerate(self.splits):
-                X = self.grams.X if preprocess is None else self.grams.preprocessed(preprocess, train)
+                X = grams.X if preprocess is None else grams.preprocessed(preprocess, train)
                 self._fit(cell, fold, clone(self.machine(cell)), take(X, train), take(X, test))
                 if self.deadline.over:
                     return
