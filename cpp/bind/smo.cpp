@@ -106,7 +106,7 @@ nb::tuple solve_many(const nb::tuple& gram_source, const nb::tuple& problem_sour
                      const std::string& rule, std::size_t max_iter, double max_seconds, bool shrinking,
                      bool full_precision, double unbounded_ratio, std::size_t memory, std::size_t n_threads,
                      const std::string& level_name, nb::object callback, std::size_t steps, std::size_t width,
-                     double seconds, nb::object finished) {
+                     bool rough, double seconds, nb::object finished) {
   const GramIn gram = gram_in(gram_source);
   const BatchIn problems(problem_source, std::move(start), gram.n);
   const Level& level = find_level(level_name);
@@ -125,6 +125,7 @@ nb::tuple solve_many(const nb::tuple& gram_source, const nb::tuple& problem_sour
   options.max_iter = max_iter;
   options.shrinking = shrinking;
   options.full_precision = full_precision;
+  options.rough = rough;
   options.unbounded_ratio = unbounded_ratio;
 
   // Python is called from the calling thread only: then the paths run one after the other, each on all threads.
@@ -219,14 +220,15 @@ void bind_smo(nb::module_& m) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   m.def("solve_many", &solve_many, "gram"_a, "problems"_a, "start"_a, "tol"_a, "rule"_a, "max_iter"_a, "max_seconds"_a,
         "shrinking"_a, "full_precision"_a, "unbounded_ratio"_a, "memory"_a, "n_threads"_a, "level"_a = "",
-        "callback"_a.none() = nb::none(), "steps"_a = 1, "width"_a = 1, "seconds"_a = infinity,
+        "callback"_a.none() = nb::none(), "steps"_a = 1, "width"_a = 1, "rough"_a = false, "seconds"_a = infinity,
         "finished"_a.none() = nb::none(),
         "Solve dual problems over one Gram matrix by SMO.\n\n"
         "gram: ('vectors', measure, transform, parameters, centre, weights, X), ('matrix', K) or\n"
         "('function', rows, n). problems: flat arrays (starts, index, sign, linear, upper, ridge) and, for every\n"
         "problem, (equality, totals, scaled); equality is 0 for none, 1 for one, 2 for one per sign. Paths of\n"
         "`steps` problems lie side by side, `width` of them: each problem but the first `width` begins where the one\n"
-        "`width` before it has ended. All together take so many `seconds`; `finished` is told, now and then, how many\n"
+        "`width` before it has ended. Where float32 is fine, `rough` leaves the\n"
+        "certificate at that. All together take so many `seconds`; `finished` is told, now and then, how many\n"
         "are done. Returns flat\n"
         "(a, gradient), numbers with the columns (objective, gap, violation, imbalance, offset of sign +, of\n"
         "sign -, seconds), counts with (n_iter, evaluations, status, full_precision), and the histories, rows of\n"

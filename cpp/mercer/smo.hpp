@@ -47,7 +47,7 @@ class Solver {
         tol_(options.tol),
         block_size_(
             std::clamp<std::size_t>(problem.n_points / 32, std::min<std::size_t>(128, options.block), options.block)),
-        on_a_path_(on_a_path),
+        on_a_path_(on_a_path && !options.rough),
         evaluations_before_(before == nullptr ? 0 : evaluations()) {
     if (before == nullptr) return;
     // The rows may still serve what was active at the end.
@@ -85,7 +85,7 @@ class Solver {
         shrinking_.catch_up(*single_);
         if (state_.violation() > tol_) continue;
         // The next problem of a path goes on from f at all points.
-        if (!on_a_path_ && accuracy_.confirm(tol_)) {
+        if (options_.rough ? accuracy_.is_fine(tol_) : !on_a_path_ && accuracy_.confirm(tol_)) {
           run_.record(state_, state_.violation());
           if (state_.violation() <= tol_) {
             if (!tighten()) break;

@@ -112,13 +112,18 @@ class Accuracy {
     return drift<float>() <= 0.2 * state_.violation();
   }
 
+  // Whether the rounding of float32 rows is far below the tolerance.
+  bool is_fine(double tol) {
+    if (drift<float>() > 0.25 * tol) measure_rounding();
+    return drift<float>() <= 0.25 * tol;
+  }
+
   // Certify f kept in float32 rows: where its error, estimated, is far below the tolerance, objective, gap and
   // violation depend on the support vectors and on the points near the margin alone, and only their f is computed
   // afresh. Some more points test the estimate. All points must be active.
   bool confirm(double tol) {
-    if (drift<float>() > 0.25 * tol) measure_rounding();
+    if (!is_fine(tol)) return false;
     const double error = drift<float>();
-    if (error > 0.25 * tol) return false;
     std::vector<std::size_t> changed, others;
     std::vector<double> change;
     state_.changes_since(base_, changed, change);

@@ -22,6 +22,8 @@ struct SmoOptions {
   std::size_t polish = 256;          // up to so many points, the solution is exact up to rounding
   bool shrinking = true;
   bool full_precision = false;
+  // Where the rounding of float32 rows is far below tol, leave f and the certificate at that.
+  bool rough = false;
   // Whether the solution will be divided by its margin, half the difference of the two offsets: `tol` then counts in
   // units of it (two equalities only).
   bool scaled = false;

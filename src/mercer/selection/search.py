@@ -197,7 +197,7 @@ class Search:
         Code that is not ours is called by one thread at a time, so that a kernel or score in Python forbids it.
         """
         kernels = [self.estimator.kernel, *(cell["kernel"] for cell in self.cells if "kernel" in cell)]
-        ours = all(isinstance(kernel, str) or isinstance(kernel, VectorKernel) for kernel in kernels)
+        ours = all(isinstance(kernel, str | VectorKernel) for kernel in kernels)
         plain = self.journal is None and self.preprocess is None and self.scoring.ours
         return ours and plain and effective_n_threads() > 1 and len(self.splits) < MANY_FOLDS
 
@@ -218,10 +218,12 @@ class Search:
 
         def run(group: Group, folds: list[int] | None) -> None:
             grams = idle.get()
-            with interrupted.heard(), limit_threads(threads):
-                if not self.deadline.over and not interrupted.is_set():
-                    self._run_group(group, grams, folds)
-            idle.put(grams)
+            try:
+                with interrupted.heard(), limit_threads(threads):
+                    if not self.deadline.over and not interrupted.is_set():
+                        self._run_group(group, grams, folds)
+            finally:
+                idle.put(grams)
 
         with ThreadPoolExecutor(teams) as pool:
             futures = [pool.submit(run, *task) for task in tasks]
@@ -414,7 +416,14 @@ class Search:
         told = (lambda finished: self.progress.refresh()) if self.show else None
         return SolverResults.of(
             solver.solve_many(
-                problems, starts, None, steps=steps, width=width, seconds=self.deadline.left, finished=told
+                problems,
+                starts,
+                None,
+                steps=steps,
+                width=width,
+                rough=True,
+                seconds=self.deadline.left,
+                finished=told,
             )
         )
 

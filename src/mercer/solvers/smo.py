@@ -173,6 +173,7 @@ class SMO(BaseEstimator):
         *,
         steps: int = 1,
         width: int = 1,
+        rough: bool = False,
         seconds: float = np.inf,
         finished: Callable[[int], object] | None = None,
     ) -> Sequence[SolverResult]:
@@ -185,7 +186,10 @@ class SMO(BaseEstimator):
 
         Every `steps` neighbouring problems are a path: the same variables with other bounds or prices, where each
         problem begins at the solution of the one before, if a multiple of that is feasible. Of more than one path side
-        by side, `width` of them, come all first problems, then all second ones, and so on. A path has a thread. All
+        by side, `width` of them, come all first problems, then all second ones, and so on. A path has a thread.
+
+        `rough` is for those who want decision values within `tol` and no proof: where the rounding of float32 rows is
+        below a quarter of it, by an estimate that some samples test, gradients and certificates are left at that. All
         problems together take no more than so many `seconds`, as if each had run into its own limit; `finished` is told
         now and then how many are done.
         """
@@ -197,7 +201,7 @@ class SMO(BaseEstimator):
             raise ValueError(
                 f"solve_many needs a start, or None, for each of {len(batch)} problems, got {len(starts)}."
             )
-        paths = {"steps": steps, "width": width, "seconds": seconds, "finished": finished}
+        paths = {"steps": steps, "width": width, "rough": rough, "seconds": seconds, "finished": finished}
         results = self._run(batch, batch.feasible(starts), callback, paths=paths)
         settled = self._settled(batch, results)
         if isinstance(problems, DualProblems) and settled.all():
