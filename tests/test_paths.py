@@ -112,3 +112,61 @@ def test_a_path_is_of_one_set_of_variables():
         SMO().solve_many([whole, part], steps=2)
     with pytest.raises(ValueError, match="whole paths"):
         SMO().solve_many([whole, whole, whole], steps=2)
+
+
+def test_prices_far_apart_and_dear():
+    """From a hard problem to a much dearer one in small steps, from an easy one afresh."""
+    X, y = samples(900, seed=3)
+    gram = make_gram(RBF(gamma=0.02), X)
+    for prices in ([1e-3, 1.0], [1e3, 1e6], [1e2, 1e4, 1e2]):
+        problems = [soft_margin(gram, y, np.full(len(y), C)) for C in prices]
+        followed, alone = SMO().solve_many(problems, steps=len(prices)), SMO().solve_many(problems)
+        for problem, result, reference in zip(problems, followed, alone, strict=True):
+            assert result.status == "solved" and problem.violation(result.a, problem.gradient(result.a)) <= 1.01e-3
+            assert abs(result.objective - reference.objective) <= result.gap + reference.gap
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_rough_is_within_the_tolerance(stored):
+    X, y = samples(900)
+    gram = MatrixGram(RBF(gamma=0.1)(X), True) if stored else make_gram(RBF(gamma=0.1), X)
+    problems = PATHS["hinge"](gram, y, np.arange(len(y)))
+    rough = SMO().solve_many(problems, steps=len(problems), rough=True)
+    for problem, result in zip(problems, rough, strict=True):
+        gradient = problem.gradient(result.a)
+        assert np.abs(result.gradient - gradient).max() <= 0.25e-3
+        assert problem.violation(result.a, gradient) <= 1.5e-3
+
+
+def test_paths_side_by_side_are_those_alone():
+    X, y = samples(300)
+    gram = make_gram(RBF(gamma=0.1), X)
+    halves = np.arange(0, 300, 2), np.arange(1, 300, 2)
+    first, second = (PATHS["hinge"](gram, y, index) for index in halves)
+    side_by_side = SMO().solve_many([p for pair in zip(first, second, strict=True) for p in pair], steps=8, width=2)
+    one_by_one = [SMO().solve_many(path, steps=8) for path in (first, second)]
+    for k in range(8):
+        for j in range(2):
+            np.testing.assert_array_equal(side_by_side[2 * k + j].a, one_by_one[j][k].a)
+
+
+def test_paths_have_a_time_and_tell_how_far_they_are():
+    X, y = samples(900)
+    gram, told = make_gram(RBF(gamma=0.1), X), []
+    problems = PATHS["hinge"](gram, y, np.arange(len(y)))
+    SMO(n_threads=1).solve_many(problems, steps=len(problems), finished=told.append)
+    assert told == list(range(1, len(problems) + 1))
+    late = SMO().solve_many(problems, steps=len(problems), seconds=0.0)
+    assert {result.status for result in late} == {"max_seconds"}
+
+
+def test_starts_of_all_variables():
+    X, y = samples(120)
+    problems = DualProblems.of(PATHS["hinge"](make_gram(RBF(gamma=0.1), X), y, np.arange(len(y))))
+    solved = SMO().solve_many(problems)
+    again = SMO().solve_many(problems, solved.a)
+    np.testing.assert_allclose(again.a, solved.a, rtol=1e-6, atol=1e-9)
+    with pytest.raises(ValueError, match="must satisfy the constraints"):
+        SMO().solve_many(problems, solved.a + 1e-3)
+    with pytest.raises(ValueError, match="the problems have"):
+        SMO().solve_many(problems, solved.a[1:])

@@ -608,3 +608,28 @@ def test_progress_is_shown_when_asked_for(two, capsys):
     assert capsys.readouterr().err == ""
     TunedSVC(param_grid=GRID, progress=True).fit(*two)
     assert "12 of 12 cells" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("n_samples", [160, 400])
+def test_an_error_in_one_group_ends_all(n_samples, monkeypatch):
+    X, y = make_classification(n_samples, 6, random_state=0)
+    original = engine.Search._judge
+
+    def fail_at_last(self, folds, gram, solved, together=None):
+        if solved[0][0].cell > 3:
+            raise RuntimeError("no more")
+        original(self, folds, gram, solved, together)
+
+    monkeypatch.setattr(engine.Search, "_judge", fail_at_last)
+    monkeypatch.setattr("mercer.selection.grams.NEAR", 4 * 300**2)
+    grid = {"kernel__gamma": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]}
+    with pytest.raises(RuntimeError, match="no more"):
+        tune(SVC(), grid, n_threads=3).fit(X, y)
+
+
+def test_stored_or_not(two, monkeypatch):
+    """Matrices that are computed where they are needed give the same table."""
+    stored = tune(SVC(tol=1e-8), GRID, n_threads=2).fit(*two)
+    monkeypatch.setattr("mercer.selection.grams.NEAR", 0)
+    computed = tune(SVC(tol=1e-8), GRID, n_threads=2).fit(*two)
+    assert_array_equal(stored.cv_results_["mean_test_score"], computed.cv_results_["mean_test_score"])

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <functional>
 #include <limits>
 
@@ -87,6 +88,7 @@ struct Step {
   SmoOptions options;
   Watch watch;
   std::unique_ptr<smo::Solver> solver;
+  SmoResult result;
 
   Step(const DualView& problem, const SmoOptions& chosen, bool scaled, Watch limits)
       : view(problem), options(chosen), watch(std::move(limits)) {
@@ -98,6 +100,33 @@ struct Step {
                                            before == nullptr ? nullptr : before->solver.get(), on_a_path);
   }
 };
+
+// How exact a solution on the way is to be, in units of the tolerance.
+inline constexpr double between_accuracy = 10.0;
+
+// Upper bounds between those of two problems of a path, where prices are far apart and the first problem was so hard
+// that the second one is better reached in small steps than from nothing.
+std::vector<std::vector<double>> prices_between(const DualView& before, const DualView& now, std::size_t n_iter) {
+  constexpr double small = 4.0;
+  constexpr std::size_t hard = 2;  // steps per point
+  if (before.upper == nullptr || n_iter < hard * now.n_points) return {};
+  double ratio = 0.0;
+  for (std::size_t i = 0; i < now.n_variables; ++i) {
+    const double own = now.upper[i] / before.upper[i];
+    const bool same = now.linear[i] == before.linear[i] && now.ridge[i] == before.ridge[i];
+    // One factor for all, as prices have it.
+    if (!same || !(own < 1e12) || (i > 0 && std::abs(own - ratio) > 1e-9 * ratio)) return {};
+    ratio = own;
+  }
+  if (ratio <= smo::far_apart) return {};
+  const double n_steps = std::ceil(std::log(ratio) / std::log(small));
+  std::vector<std::vector<double>> prices;
+  for (double step = 1.0; step < n_steps; ++step) {
+    prices.emplace_back(before.upper, before.upper + now.n_variables);
+    for (double& price : prices.back()) price *= std::pow(ratio, step / n_steps);
+  }
+  return prices;
+}
 
 // Thrown in a helper when the calling thread has been interrupted.
 struct Cancelled {};
@@ -188,13 +217,35 @@ nb::tuple solve_many(const nb::tuple& gram_source, const nb::tuple& problem_sour
           if (small && gram.stored_values()) full = side_by_side(*full, level, inner);
         }
         std::unique_ptr<Step> before;
+        const auto solve = [&](const DualView& view, bool scaled, double looser) {
+          const double left = std::min(max_seconds, seconds - whole.seconds());
+          auto step = std::make_unique<Step>(view, options, scaled, Watch(left, poll, told));
+          step->options.tol *= looser;
+          step->make_solver(level, single.get(), *full, before.get(), steps > 1 && gram.stored_values());
+          step->result = step->solver->solve();
+          before = std::move(step);
+        };
         for (std::size_t k = head; k < head + steps * width; k += width) {
           const DualView view = problems.view(k, points.size(), places.data());
-          const double left = std::min(max_seconds, seconds - whole.seconds());
-          auto step = std::make_unique<Step>(view, options, problems.scaled(k), Watch(left, poll, told));
-          step->make_solver(level, single.get(), *full, before.get(), steps > 1 && gram.stored_values());
-          results.put(k, view, step->solver->solve());
-          before = std::move(step);
+          std::size_t n_iter = 0;
+          double spent = 0.0;
+          if (before) {
+            for (const std::vector<double>& upper : prices_between(before->view, view, before->result.n_iter)) {
+              DualView between = view;
+              between.upper = upper.data();
+              const std::vector<double> zero(view.n_variables, 0.0);
+              between.start = zero.data();
+              solve(between, problems.scaled(k), between_accuracy);
+              n_iter += before->result.n_iter;
+              spent += before->result.seconds;
+              before->view.upper = before->view.start = nullptr;  // they end here
+            }
+          }
+          solve(view, problems.scaled(k), 1.0);
+          SmoResult result = before->result;
+          result.n_iter += n_iter;
+          result.seconds += spent;
+          results.put(k, view, std::move(result));
           ++n_finished;
           if (worker == 0 && !finished.is_none()) {
             nb::gil_scoped_acquire locked;

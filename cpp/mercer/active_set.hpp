@@ -60,8 +60,11 @@ class ActiveSet {
     std::vector<double> v(m);
     for (std::size_t k = 0; k < m; ++k) v[k] = value(free_[k]);
     std::vector<double> d = v;
-    factor_.solve(d.data());
-    if (!meet_equalities(d)) return {};
+    std::vector<std::vector<double>> y = members();
+    std::vector<double*> sides{d.data()};
+    for (std::vector<double>& of_group : y) sides.push_back(of_group.data());
+    factor_.solve(sides);
+    if (!meet_equalities(d, y)) return {};
     double t = 1.0;
     std::size_t blocking = m;
     for (std::size_t k = 0; k < m; ++k) {
@@ -151,24 +154,26 @@ class ActiveSet {
            f_[x.position];
   }
 
+  // E, a row for every group.
+  std::vector<std::vector<double>> members() const {
+    std::vector<std::vector<double>> rows(n_groups_, std::vector<double>(free_.size(), 0.0));
+    for (std::size_t k = 0; k < free_.size() && n_groups_ > 0; ++k) rows[group_of(free_[k])][k] = 1.0;
+    return rows;
+  }
+
   // d -= K_FF^-1 E lambda, so that E'd = 0; the multipliers are the offsets. One equality per group, which share
-  // nothing but K: for two groups a system of two equations. False where rounding leaves nothing of them.
-  bool meet_equalities(std::vector<double>& d) {
+  // nothing but K: for two groups a system of two equations. y is K_FF^-1 E. False where rounding leaves nothing of
+  // them.
+  bool meet_equalities(std::vector<double>& d, const std::vector<std::vector<double>>& y) {
     const std::size_t m = free_.size();
-    std::vector<std::vector<double>> y(n_groups_, std::vector<double>(m, 0.0));
     double S[2][2] = {{1.0, 0.0}, {0.0, 1.0}};
     for (std::size_t g = 0; g < n_groups_; ++g) {
       offsets_[g] = 0.0;
-      std::size_t members = 0;
-      for (std::size_t k = 0; k < m; ++k) {
-        y[g][k] = group_of(free_[k]) == g ? 1.0 : 0.0;
-        members += group_of(free_[k]) == g;
-      }
-      if (members == 0) {
+      const bool any = std::any_of(free_.begin(), free_.end(), [&](const Variable& x) { return group_of(x) == g; });
+      if (!any) {
         offsets_[g] = middle(g);
         continue;
       }
-      factor_.solve(y[g].data());
       for (std::size_t h = 0; h < n_groups_; ++h) S[h][g] = 0.0;
       for (std::size_t k = 0; k < m; ++k) S[group_of(free_[k])][g] += y[g][k];
       if (!(S[g][g] > 0.0)) return false;

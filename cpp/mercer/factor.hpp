@@ -1,6 +1,7 @@
 // The Cholesky factor of a matrix whose rows and columns come and go.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <utility>
@@ -47,37 +48,68 @@ class Factor {
     return taken;
   }
 
-  // Row and column j go; what follows is turned back into a triangle by plane rotations.
+  // Row and column j go; what follows is turned back into a triangle by plane rotations. Along a row each waits for the
+  // one before, so that some rows take turns.
   void remove(std::size_t j) {
+    constexpr std::size_t together = 8;
     std::vector<std::pair<double, double>> rotations;
     rows_.erase(rows_.begin() + static_cast<std::ptrdiff_t>(j));
-    for (std::size_t r = j; r < rows_.size(); ++r) {
-      std::vector<double>& row = rows_[r];  // it has entries 0 .. r + 1
-      double left = row[j];
-      for (std::size_t k = j; k < r; ++k) {
-        const auto [c, s] = rotations[k - j];
-        const double right = row[k + 1];
-        row[k] = c * left + s * right;
-        left = c * right - s * left;
+    for (std::size_t first = j; first < rows_.size(); first += together) {
+      const std::size_t count = std::min(together, rows_.size() - first);
+      double* rows[together];  // row r has entries 0 .. r + 1
+      double left[together];
+      for (std::size_t g = 0; g < together; ++g) {
+        rows[g] = rows_[first + std::min(g, count - 1)].data();
+        left[g] = rows[g][j];
       }
-      const double right = row[r + 1], length = std::hypot(left, right);
-      rotations.emplace_back(left / length, right / length);
-      row[r] = length;
-      row.pop_back();
+      if (count == together) {
+        for (std::size_t k = j; k < first; ++k) {
+          const auto [c, s] = rotations[k - j];
+          for (std::size_t g = 0; g < together; ++g) rotate(c, s, rows[g] + k, left[g]);
+        }
+      } else {
+        for (std::size_t g = 0; g < count; ++g) {
+          for (std::size_t k = j; k < first; ++k) {
+            rotate(rotations[k - j].first, rotations[k - j].second, rows[g] + k, left[g]);
+          }
+        }
+      }
+      for (std::size_t g = 0; g < count; ++g) {
+        const std::size_t r = first + g;
+        for (std::size_t k = first; k < r; ++k) {
+          rotate(rotations[k - j].first, rotations[k - j].second, rows[g] + k, left[g]);
+        }
+        const double right = rows[g][r + 1], length = std::hypot(left[g], right);
+        rotations.emplace_back(left[g] / length, right / length);
+        rows[g][r] = length;
+        rows_[r].pop_back();
+      }
     }
   }
 
-  // x = A^-1 x
-  void solve(double* x) const {
+  // x = A^-1 x, for one or several x while a row is at hand.
+  void solve(double* x) const { solve({x}); }
+  void solve(const std::vector<double*>& several) const {
     const std::size_t n = size();
-    for (std::size_t i = 0; i < n; ++i) x[i] = (x[i] - algebra_.inner(rows_[i].data(), x, i)) / rows_[i][i];
+    for (std::size_t i = 0; i < n; ++i) {
+      for (double* const x : several) x[i] = (x[i] - algebra_.inner(rows_[i].data(), x, i)) / rows_[i][i];
+    }
     for (std::size_t i = n; i-- > 0;) {
-      x[i] /= rows_[i][i];
-      algebra_.subtract(x[i], rows_[i].data(), i, x);
+      for (double* const x : several) {
+        x[i] /= rows_[i][i];
+        algebra_.subtract(x[i], rows_[i].data(), i, x);
+      }
     }
   }
 
  private:
+  // A rotation of two neighbours of a row, the left one of which has been turned before.
+  static void rotate(double c, double s, double* row, double& left) {
+    const double right = row[1];
+    row[0] = c * left + s * right;
+    left = c * right - s * left;
+  }
+
   static constexpr double smallest_pivot = 1e-9;
   const Algebra& algebra_;
   std::vector<std::vector<double>> rows_;

@@ -15,6 +15,9 @@ namespace mercer::smo {
 // Sums are equal up to rounding.
 inline constexpr double rounding_of_sums = 1e-10;
 
+// Bounds that have risen by more than this factor are others.
+inline constexpr double far_apart = 16.0;
+
 class Successor {
  public:
   // `now` is at a feasible point of its own; all points of both are active and in their own order.
