@@ -615,10 +615,10 @@ def test_an_error_in_one_group_ends_all(n_samples, monkeypatch):
     X, y = make_classification(n_samples, 6, random_state=0)
     original = engine.Search._judge
 
-    def fail_at_last(self, folds, gram, solved, together=None):
-        if solved[0][0].cell > 3:
+    def fail_at_last(self, folds, gram, solved):
+        if solved[0].cell > 3:
             raise RuntimeError("no more")
-        original(self, folds, gram, solved, together)
+        original(self, folds, gram, solved)
 
     monkeypatch.setattr(engine.Search, "_judge", fail_at_last)
     monkeypatch.setattr("mercer.selection.grams.NEAR", 4 * 300**2)

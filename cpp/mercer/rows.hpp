@@ -460,9 +460,12 @@ class MatrixRows final : public Rows<T> {
   void square(const std::size_t* which, std::size_t n, T* out) override {
     std::vector<std::size_t> columns(n);
     for (std::size_t j = 0; j < n; ++j) columns[j] = points_[which[j]];
+    const std::vector<ColumnRun> runs = runs_of(columns);
     for (std::size_t i = 0; i < n; ++i) {
       const S* row = row_of(which[i]);
-      for (std::size_t j = 0; j < n; ++j) out[i * n + j] = T(row[columns[j]]);
+      T* place = out + i * n;
+      for (const ColumnRun& run : runs) place = std::copy_n(row + run.first, run.size, place);
+      for (std::size_t j = 0; j < n && runs.empty(); ++j) place[j] = T(row[columns[j]]);
     }
   }
 

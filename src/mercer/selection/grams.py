@@ -80,6 +80,9 @@ class Grams:
             return
         kernel = as_kernel(machine.kernel)
         if preprocess is None:
+            if isinstance(kernel, VectorKernel) and not kernel._unresolved():
+                yield everyone, self._gram(kernel.resolve(self.X, self.weight), self.X, shared=True)
+                return
             resolved = [self._resolved(kernel, self.X, self.splits[k][0]) for k in everyone]
             if all(one == resolved[0] for one in resolved[1:]):
                 yield everyone, self._gram(resolved[0], self.X, shared=True)

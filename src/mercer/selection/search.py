@@ -25,14 +25,14 @@ from mercer.selection.splits import Split
 from mercer.solvers import SMO, SolverResults
 from mercer.solvers.base import Interrupt
 from mercer.svm.base import SparseRows
-from mercer.svm.study import Decisions, Lesson
+from mercer.svm.study import Lesson
 from mercer.threads import effective_n_threads, limit_threads
 
 __all__ = ["Labelled", "OneByOne", "Outcome", "Search", "with_parameters", "with_preprocess"]
 
-# From so many folds on they start from the solution for all samples, so many of them at a time.
+# From so many folds on they start from the solution for all samples, as many at a time as have so many variables.
 MANY_FOLDS = 20
-TOGETHER = 64
+TOGETHER = 1_000_000
 # The share of multipliers at their bounds from which on a solution is a first point for other kernel values.
 MOSTLY = 0.8
 # The solution of the last cell of a path, which the next one goes on from, and what probabilities are learnt from.
@@ -107,7 +107,7 @@ class Block(NamedTuple):
 
 
 class Solved(NamedTuple):
-    """A cell on a fold."""
+    """A cell on a fold, or on several."""
 
     cell: int
     lesson: Lesson
@@ -350,7 +350,7 @@ class Search:
                 k: [one for one in s if not (one.results.status == "max_seconds").any()] for k, s in solved.items()
             }
         for fold, of_fold in ((fold, of_fold) for fold, of_fold in solved.items() if of_fold):
-            self._judge([fold], gram, [[one] for one in of_fold])
+            self._judge([fold], gram, of_fold)
 
     def _lessons(self, machines: dict[int, Any], gram: Gram, train: np.ndarray) -> dict[int, Lesson]:
         """The lessons of the machines that have one."""
@@ -465,56 +465,55 @@ class Search:
         touched = [k for k in folds if support[self.splits[k][1]].any()]
         same = [k for k in folds if not support[self.splits[k][1]].any()]
         if same:
-            self._judge(same, gram, [[Solved(cell, lesson, results)] * len(same)])
-        for first in range(0, len(touched), TOGETHER):
-            some = touched[first : first + TOGETHER]
+            self._judge(same, gram, [Solved(cell, lesson, results)])
+        size = max(1, TOGETHER // len(lesson.problems.samples))
+        for some in (touched[first : first + size] for first in range(0, len(touched), size)):
             parts, variables = lesson.without([self.splits[k][1] for k in some])
             start = shared_out(parts.problems, results.a[variables])
-            found, width = self._solved(lesson.machine, parts.problems, start), len(lesson.problems)
-            self._judge(
-                some, gram, [[Solved(cell, parts, found[i * width : (i + 1) * width]) for i in range(len(some))]], found
-            )
+            found = self._solved(lesson.machine, parts.problems, start)
+            self._judge(some, gram, [Solved(cell, parts, found)])
 
     # --- judging ------------------------------------------------------------------------------------------
 
-    def _judge(
-        self, folds: list[int], gram: Gram, solved: list[list[Solved]], together: SolverResults | None = None
-    ) -> None:
+    def _judge(self, folds: list[int], gram: Gram, solved: list[Solved]) -> None:
         """Decision values of what the folds hold out, over kernel values fetched once, and scores.
 
-        `solved` has for every cell what each of the folds has found; `together`, if these have been solved as one
-        lesson, the results of that.
+        A cell has been solved once for all of the folds, or for each of them, fold by fold in one lesson.
         """
         began = perf_counter()
         tests = Segments.of_sizes([len(self.splits[k][1]) for k in folds])
         everyone = np.concatenate([self.splits[k][1] for k in folds])
-        functions = [self._functions(of_cell, together) for of_cell in solved]
+        functions = [one.lesson.functions(one.results) for one in solved]
         rows = SparseRows(
             Segments.of_sizes(np.concatenate([one.coefficients.parts.sizes for one in functions])),
             np.concatenate([one.coefficients.columns for one in functions]),
             np.concatenate([one.coefficients.values for one in functions]),
         )
         values = gram.values_at(rows.table(gram.n), everyone).T + np.concatenate([one.offset for one in functions])
-        diagonal = gram.diag()[everyone]
-        first = 0
-        for of_cell, own in zip(solved, functions, strict=True):
-            last = first + len(own.offset)
-            width = len(of_cell[0].results) if together is not None else last - first
-            for i, (fold, one) in enumerate(zip(folds, of_cell, strict=True)):
-                mine = slice(first + i * width, first + (i + 1) * width) if together is not None else slice(first, last)
-                raw, test = values[tests[i], mine], tests[i]
-                self._score(one, fold, raw, diagonal[test], own.coefficients.values)
-                self.outcome.score_seconds[one.cell, fold] = (perf_counter() - began) / (len(folds) * len(solved))
-            first = last
+        diagonal, first = gram.diag()[everyone], 0
+        for one, own in zip(solved, functions, strict=True):
+            mine, each = values[:, first : first + len(own.offset)], len(own.offset) // one.lesson.n_lessons
+            first += len(own.offset)
+            for i, fold in enumerate(folds):
+                part = slice(i * each, (i + 1) * each) if one.lesson.n_lessons > 1 else slice(None)
+                raw = mine[tests[i], part]
+                held = HeldOutValues(
+                    one.lesson,
+                    one.lesson.decision(raw, diagonal[tests[i]]),
+                    own.coefficients.values,
+                    *self._truth(fold),
+                )
+                self.outcome.scores[:, one.cell, fold] = self.scoring.of(held)
+                self._note(one, fold, part, raw)
+        self.outcome.score_seconds[np.ix_([one.cell for one in solved], folds)] = (perf_counter() - began) / (
+            len(folds) * len(solved)
+        )
 
-    def _functions(self, solved: list[Solved], together: SolverResults | None) -> Decisions:
-        return solved[0].lesson.functions(solved[0].results if together is None else together)
-
-    def _score(self, one: Solved, fold: int, raw: np.ndarray, diagonal: np.ndarray, coefficients: np.ndarray) -> None:
-        held = HeldOutValues(one.lesson, one.lesson.decision(raw, diagonal), coefficients, *self._truth(fold))
-        self.outcome.scores[:, one.cell, fold] = self.scoring.of(held)
-        self.outcome.fit_seconds[one.cell, fold] = one.results.seconds.sum()
-        self.outcome.status[one.cell, fold] = next((s for s in one.results.status if s != "solved"), "solved")
+    def _note(self, one: Solved, fold: int, part: slice, raw: np.ndarray) -> None:
+        """What is kept of a cell on a fold besides its scores; its problems are a part of those solved."""
+        self.outcome.fit_seconds[one.cell, fold] = one.results.seconds[part].sum()
+        status = one.results.status[part]
+        self.outcome.status[one.cell, fold] = next((state for state in status if state != "solved"), "solved")
         if self.keep:
             self.outcome.values[one.cell, fold] = np.ascontiguousarray(raw)
         if self.journal is not None:

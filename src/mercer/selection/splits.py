@@ -44,8 +44,10 @@ def make_splits(cv: Any, estimator: Any, X: Any, y: Any, groups: Any, random_sta
     if isinstance(cv, bool) or (isinstance(cv, (int, np.integer)) and cv < 2):
         raise ValueError(f"cv must be an int >= 2, 'holdout', a splitter or an iterable of splits, got {cv!r}.")
     given = not isinstance(cv, (int, np.integer)) and cv is not None and not hasattr(cv, "split")
-    found = cv if given else check_cv(cv, y, classifier=classifier).split(np.empty((n, 0)), y, groups)
-    splits = [(number(train, n), number(test, n)) for train, test in found]
+    if given:
+        splits = [(number(train, n), number(test, n)) for train, test in cv]
+    else:
+        splits = list(check_cv(cv, y, classifier=classifier).split(np.empty((n, 0)), y, groups))
     if not splits:
         raise ValueError("cv must have at least one split, got none.")
     for k, parts in enumerate(splits):

@@ -38,6 +38,8 @@ class Lesson(ABC):
 
     machine: Any
     problems: DualProblems
+    n_lessons: int = 1
+    """How many lessons lie side by side."""
 
     def without(self, tests: Sequence[np.ndarray]) -> tuple["Lesson", np.ndarray]:
         """The lessons without some samples, for every set of such, as one; and the variables of this one it is made of.
@@ -47,7 +49,7 @@ class Lesson(ABC):
         """
         problems, variables = self.problems.without(tests)
         lesson = copy(self)
-        lesson.problems = problems
+        lesson.problems, lesson.n_lessons = problems, len(tests)
         return lesson, variables
 
     def is_restriction(self, other: "Lesson") -> bool:
