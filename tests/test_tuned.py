@@ -305,6 +305,17 @@ def test_threads_do_not_matter(make, two):
             assert_array_equal(values, two_threads.cv_results_[name])
 
 
+@pytest.mark.parametrize("near", [0, 2**30], ids=["computed", "stored"])
+def test_threads_do_not_matter_side_by_side(near, monkeypatch):
+    X, y = make_classification(700, 6, n_informative=4, flip_y=0.1, random_state=0)
+    monkeypatch.setattr("mercer.selection.grams.NEAR", near)
+    grid = {"C": 4.0 ** np.arange(-3, 4), "kernel__gamma": [0.01, 0.1, 1.0]}
+    one, two_threads, three = (TunedSVC(param_grid=grid, probability=True, n_threads=n).fit(X, y) for n in (1, 2, 3))
+    for other in (two_threads, three):
+        assert_array_equal(one.cv_results_["mean_test_score"], other.cv_results_["mean_test_score"])
+        assert_array_equal(one.predict_proba(X), other.predict_proba(X))  # from all held-out values
+
+
 def test_little_memory_changes_nothing_that_matters(two):
     plenty, little = (tune(SVC(tol=1e-8), GRID, memory=memory).fit(*two) for memory in ("auto", 0.05))
     assert_array_equal(plenty.cv_results_["mean_test_score"], little.cv_results_["mean_test_score"])

@@ -35,6 +35,33 @@ void test_machines(const Level& level) {
       offsets.push_back(std::cos(double(k)) / 5.0);
     }
     const Machines machines{values.data(), columns.data(), starts.data(), n_pairs};
+    const std::vector<double> K = matrix_of<double>(spec, level, y.view(false), y.view(false));
+    for (const std::size_t at_once : {0, 1, 70}) {  // samples of the matrix, again and again
+      std::vector<std::int64_t> at;
+      for (std::size_t i = 0; i < at_once && m > 0; ++i) at.push_back(static_cast<std::int64_t>(i * 3 % m));
+      std::vector<double> found(n_pairs * at.size(), -1.0);
+      Team team(2);
+      matrix_dot_rows(level, K.data(), m, at.data(), at.size(), machines, team, found.data());
+      bool good = true;
+      for (std::size_t k = 0; k < n_pairs; ++k) {
+        for (std::size_t c = 0; c < at.size(); ++c) {
+          double sum = 0.0;
+          for (std::size_t e = machines.begin(k); e < machines.begin(k + 1); ++e) {
+            sum += values[e] * K[static_cast<std::size_t>(columns[e]) * m + static_cast<std::size_t>(at[c])];
+          }
+          good = good && close(found[k * at.size() + c], sum, 1e-11);
+        }
+      }
+      check(good, "sums at samples of a matrix");
+    }
+    KernelSpec distance = spec;
+    distance.transform = Transform::identity;
+    distance.p0 = 1.0;
+    const std::vector<double> D = matrix_of<double>(distance, level, y.view(false), y.view(false));
+    std::vector<double> transformed(D.size());
+    Team pair(2);
+    transform_values(spec, level, D.data(), D.size(), pair, transformed.data());
+    check(transformed == K, "a kernel is the transform of its measure, to the last bit");
     for (const std::size_t n : {0, 1, 7, 8, 40, 300}) {
       const Table<double> x(n, 5, 10);
       for (const bool sparse : {false, true}) {

@@ -48,10 +48,13 @@ void test_rows(const Level& level) {
   const KernelSpec spec = gaussian(0.7);
   for (const bool sparse : {false, true}) {
     const std::vector<T> K = matrix_of<T>(spec, level, x.view(sparse), x.view(sparse));
-    std::vector<std::size_t> points;
-    for (std::size_t i = 0; i < n; i += 2) points.push_back(i);
-    for (const std::size_t n_threads : {1, 2}) {
-      Team team(n_threads);
+    // Every second one, or all but some neighbours.
+    for (const std::size_t threads_and_points : {1, 2, 11, 12}) {
+      std::vector<std::size_t> points;
+      for (std::size_t i = 0; i < n; ++i) {
+        if (threads_and_points > 10 ? i < 20 || i >= 40 : i % 2 == 0) points.push_back(i);
+      }
+      Team team(threads_and_points % 10);
       VectorRows<T> vectors(spec, level, x.view(sparse), points, true, team);
       VectorRows<T> unpacked(spec, level, x.view(sparse), points, false, team);
       MatrixRows<T, T> matrix(level, K.data(), n, points, team);
@@ -68,7 +71,8 @@ void test_rows(const Level& level) {
         std::vector<T> square(which.size() * which.size());
         sources[0]->add(which.data(), coefficients.data(), which.size(), expected.data());
         sources[0]->square(which.data(), which.size(), square.data());
-        check(square[1] == K[8 * n + 0] && square[2 * which.size() + 7] == K[88 * n + 6], "square");
+        const auto entry = [&](std::size_t i, std::size_t j) { return K[points[which[i]] * n + points[which[j]]]; };
+        check(square[1] == entry(0, 1) && square[2 * which.size() + 7] == entry(2, 7), "square");
         for (Rows<T>* rows : sources) {
           std::vector<double> sum(columns, 1.0);
           std::vector<T> other(square.size());
@@ -88,9 +92,12 @@ void test_rows(const Level& level) {
           check(std::equal(half.begin(), half.end(), sums.begin() + std::ptrdiff_t(2 * columns)), "the last one");
           check(other == square, "square, to the last bit");
           rows->restrict_to(round == 0 ? std::vector<std::size_t>{1, 5, 6, 40} : all_positions(points.size()));
+          std::vector<T> all(points.size() * points.size());
+          rows->square(all_positions(points.size()).data(), points.size(), all.data());
+          check(all[points.size() + 2] == K[points[1] * n + points[2]], "the whole square");
         }
       }
-      check(large.evaluations() == which.size() * points.size(), "a large cache computes every row once");
+      check(large.evaluations() == points.size() * points.size(), "a large cache computes every row once");
       check(small.evaluations() > large.evaluations(), "a small one does not");
       std::vector<double> nothing;
       vectors.add(nullptr, nullptr, 0, nothing.data());

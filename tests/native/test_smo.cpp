@@ -119,6 +119,42 @@ void test_blocks(const Level& level) {
   }
 }
 
+// Each problem begins where the one before has ended: rising, falling and steeply rising bounds, sums that shrink.
+void test_paths(const Level& level) {
+  for (const Equality equality : {Equality::none, Equality::total, Equality::per_sign}) {
+    for (const bool twice : {false, true}) {
+      for (const std::size_t n : {40, 700, 1300}) {
+        Team team(1);
+        std::vector<Problem> problems;
+        for (const double factor : {1.0, 3.0, 3.0, 0.5, 40.0, 1e4}) {
+          problems.push_back(random_problem(n, equality, twice, false, 7));
+          // With fixed sums, these shrink in place of the bounds.
+          for (double& value : equality == Equality::per_sign ? problems.back().start : problems.back().upper) {
+            value *= equality == Equality::per_sign ? 1.0 / (1.0 + factor) : factor;
+          }
+        }
+        const auto points = all_positions(n);
+        MatrixRows<float, double> single(level, problems[0].matrix.data(), n, points, team);
+        MatrixRows<double, double> full(level, problems[0].matrix.data(), n, points, team);
+        for (const bool rough : {false, true}) {
+          SmoOptions options;
+          options.rough = rough;
+          const Watch watch(infinity, {}, {});
+          std::vector<DualView> views;
+          for (const Problem& problem : problems) views.push_back(problem.view());
+          std::unique_ptr<smo::Solver> before;
+          for (std::size_t k = 0; k < problems.size(); ++k) {
+            auto now =
+                std::make_unique<smo::Solver>(views[k], options, level, &single, full, watch, before.get(), true);
+            check_solution(problems[k], now->solve(), options.tol, "path " + std::to_string(k));
+            before = std::move(now);
+          }
+        }
+      }
+    }
+  }
+}
+
 // Vectors in place of a matrix: the solver on rows that are made when they are used.
 void test_vectors_in_the_solver(const Level& level) {
   constexpr std::size_t n = 2200;
@@ -245,6 +281,7 @@ void run_smo_tests() {
     test_indefinite(*level);
   }
   for (const std::string_view name : {"", "baseline"}) test_blocks(find_level(name));
+  for (const std::string_view name : {"", "baseline"}) test_paths(find_level(name));
   test_vectors_in_the_solver(find_level(""));
 }
 
