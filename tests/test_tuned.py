@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from registry import SEARCHES
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_diabetes, load_wine, make_classification
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning, NotFittedError
 from sklearn.impute import KNNImputer
@@ -21,13 +23,14 @@ from sklearn.model_selection import (
     StratifiedKFold,
 )
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC as SklearnSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import SVC, SVDD, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM, TunedOneClassSVM, TunedSVC, TunedSVR
 from mercer.kernels import RBF, Function, Linear, Polynomial
 from mercer.multiclass import OneVersusRest
-from mercer.selection import RadiusMargin, Span, Tuned, default_grid, tune
+from mercer.selection import MissingRateFilter, RadiusMargin, Span, Tuned, default_grid, tune
 from mercer.selection import search as engine
 from mercer.selection.grid import grouped
 
@@ -213,6 +216,43 @@ def test_preprocessing_is_fitted_in_every_fold(machine, wine):
     assert ours.best_score_ == pytest.approx(theirs.best_score_)
     assert_array_equal(ours.predict(X), ours.best_estimator_.predict(X))
     assert ours.n_features_in_ == 13
+
+
+def test_frames_with_gaps_and_categories():
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    n = 120
+    frame = pandas.DataFrame({"x": rng.normal(size=n), "colour": rng.choice(["red", "green"], n), "gone": np.nan})
+    frame.loc[::7, "x"] = np.nan
+    y = np.where((frame["colour"] == "red") ^ (frame["x"].fillna(0.0) > 0), "in", "out")
+    numbers = make_pipeline(MissingRateFilter(), KNNImputer(), StandardScaler())
+    steps = ColumnTransformer([("n", numbers, ["x", "gone"]), ("c", OneHotEncoder(), ["colour"])])
+    search = TunedSVC(preprocess=steps, param_grid={"C": [1.0, 10.0], "kernel__gamma": [0.1, 1.0]}).fit(frame, y)
+    assert search.best_score_ > 0.85
+    assert_array_equal(search.predict(frame), search.best_estimator_.predict(frame))
+    theirs = GridSearchCV(make_pipeline(steps, SVC(kernel=RBF(gamma=0.1))), {"svc__kernel__gamma": [0.1, 1.0]}).fit(
+        frame, y
+    )
+    ours = tune(SVC(kernel=RBF(gamma=0.1)), {"kernel__gamma": [0.1, 1.0]}, preprocess=steps).fit(frame, y)
+    assert_allclose(ours.cv_results_["mean_test_score"], theirs.cv_results_["mean_test_score"])
+
+
+def test_missing_rates():
+    X = np.array([[1.0, np.nan, 3.0], [np.nan, np.nan, 6.0], [7.0, np.nan, 9.0], [1.0, 2.0, 3.0]])
+    filtered = MissingRateFilter(most=0.25).fit(X)
+    assert filtered.missing_rate_.tolist() == [0.25, 0.75, 0.0]
+    assert_array_equal(filtered.get_support(), [True, False, True])
+    assert_array_equal(filtered.transform(X), X[:, [0, 2]])
+    assert_array_equal(MissingRateFilter(most=0.25).fit(csr_array(X)).get_support(), [True, False, True])
+    with pytest.raises(ValueError, match="most must be a float >= 0 and <= 1, got 2"):
+        MissingRateFilter(most=2).fit(X)
+    with pytest.raises(ValueError, match="leaves no feature"):
+        MissingRateFilter(most=0.1).fit(X[:, :2])
+
+
+@parametrize_with_checks([MissingRateFilter()])
+def test_filter_is_an_estimator(estimator, check):
+    check(estimator)
 
 
 class Spy(TransformerMixin, BaseEstimator):

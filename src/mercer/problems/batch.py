@@ -141,26 +141,22 @@ class DualProblems(Sequence[DualProblem]):
             raise ValueError("starts of all variables must satisfy the constraints.")
         return np.ascontiguousarray(a, dtype=np.float64)
 
-    def without(self, tests: Sequence[np.ndarray]) -> tuple["DualProblems", np.ndarray]:
-        """The problems again for every set of samples, each time without these: problem by problem, set by set.
+    def without(self, tests: Sequence[np.ndarray]) -> "DualProblems":
+        """The problems again for every set of samples, each time with these held at zero: all problems, set by set.
 
-        Returns
-        -------
-        DualProblems
-        variables : int array
-            For every variable, which one of this batch it is.
+        So they take no part, and all sets share the kernel matrix as it lies.
         """
-        left_out = np.zeros((len(tests), self.gram.n), dtype=bool)
+        m = len(tests)
+        taking_part = np.ones((m, self.gram.n), dtype=bool)
         for k, test in enumerate(tests):
-            left_out[k, test] = True
-        kept = ~left_out[:, self.samples]
-        parts = Segments.of_sizes(np.concatenate([self.parts.sum(row.astype(float)) for row in kept]).astype(np.int64))
-        variables = np.concatenate([np.flatnonzero(row) for row in kept])
-        arrays = {name: getattr(self, name)[variables] for name in ARRAYS.values()}
+            taking_part[k, test] = False
         repeated = {
-            name: np.concatenate([getattr(self, name)] * len(tests)) for name in ("equality", "totals", "scaled")
+            name: np.concatenate([getattr(self, name)] * m)
+            for name in ("samples", "sign", "linear", "ridge", "equality", "totals", "scaled")
         }
-        return DualProblems(gram=self.gram, parts=parts, **arrays, **repeated), variables
+        upper = np.where(taking_part[:, self.samples], self.upper, 0.0).ravel()
+        parts = Segments.of_sizes(np.tile(self.parts.sizes, m))
+        return DualProblems(gram=self.gram, parts=parts, upper=upper, **repeated)
 
     @property
     def wanted(self) -> np.ndarray:

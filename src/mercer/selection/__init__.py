@@ -19,6 +19,7 @@ from mercer.selection.criteria import (
 )
 from mercer.selection.gradient import GradientResult, GradientTuned
 from mercer.selection.grid import default_grid
+from mercer.selection.missing import MissingRateFilter
 from mercer.selection.tuned import Tuned, TunedOneClassSVM, TunedSVC, TunedSVR, tune
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "GradientResult",
     "GradientTuned",
     "LeaveOneOut",
+    "MissingRateFilter",
     "RadiusMargin",
     "SmoothCriterion",
     "SmoothSpan",

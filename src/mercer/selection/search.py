@@ -468,8 +468,8 @@ class Search:
             self._judge(same, gram, [Solved(cell, lesson, results)])
         size = max(1, TOGETHER // len(lesson.problems.samples))
         for some in (touched[first : first + size] for first in range(0, len(touched), size)):
-            parts, variables = lesson.without([self.splits[k][1] for k in some])
-            start = shared_out(parts.problems, results.a[variables])
+            parts = lesson.without([self.splits[k][1] for k in some])
+            start = shared_out(parts.problems, np.tile(results.a, len(some)))
             found = self._solved(lesson.machine, parts.problems, start)
             self._judge(some, gram, [Solved(cell, parts, found)])
 
@@ -593,11 +593,11 @@ class Labelled(NamedTuple):
 
 
 def shared_out(problems: Any, a: np.ndarray) -> np.ndarray:
-    """Points from which samples have been taken out, made feasible: the heavier side gives, from its free variables.
+    """Points for problems in which some variables are held at zero: the heavier side gives, from its free variables.
 
     Where these have too little, all of the side give. Sums of zero only.
     """
-    parts, a = problems.parts, a.copy()
+    parts, a = problems.parts, np.where(problems.upper > 0, a, 0.0)
     plus, minus = (parts.sum(np.where(problems.sign * side > 0, a, 0.0)) for side in (1, -1))
     excess = np.where(problems.equality == 1, plus - minus, 0.0)
     heavy = problems.sign * parts.repeat(excess) > 0

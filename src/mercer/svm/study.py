@@ -7,7 +7,6 @@ problems, and from their solutions its decision functions. Cross-validation over
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,24 +40,26 @@ class Lesson(ABC):
     n_lessons: int = 1
     """How many lessons lie side by side."""
 
-    def without(self, tests: Sequence[np.ndarray]) -> tuple["Lesson", np.ndarray]:
-        """The lessons without some samples, for every set of such, as one; and the variables of this one it is made of.
+    def without(self, tests: Sequence[np.ndarray]) -> "Lesson":
+        """The lessons without some samples, for every set of such, side by side in one.
 
         What is learnt without a sample is another lesson, unless every sample has a price of its own: see
         `is_restriction`.
         """
-        problems, variables = self.problems.without(tests)
         lesson = copy(self)
-        lesson.problems, lesson.n_lessons = problems, len(tests)
-        return lesson, variables
+        lesson.problems, lesson.n_lessons = self.problems.without(tests), len(tests)
+        return lesson
 
     def is_restriction(self, other: "Lesson") -> bool:
         """Whether the other lesson, of some of the samples, is this one without the others."""
-        missing = np.setdiff1d(self.problems.samples, other.problems.samples)
-        ours, theirs = self.without([missing])[0].problems, other.problems
-        names = [field.name for field in fields(ours) if field.name not in ("gram", "parts")]
-        same = len(ours.samples) == len(theirs.samples) and np.array_equal(ours.parts.starts, theirs.parts.starts)
-        return same and all(np.array_equal(getattr(ours, name), getattr(theirs, name)) for name in names)
+        ours, theirs = self.problems, other.problems
+        kept = np.isin(ours.samples, theirs.samples)
+        names = ("samples", "sign", "linear", "upper", "ridge")
+        pairs = [(getattr(ours, name)[kept], getattr(theirs, name)) for name in names]
+        pairs += [(getattr(ours, name), getattr(theirs, name)) for name in ("equality", "totals", "scaled")]
+        # A hard margin without a sample is one, with its multiplier at zero it is none.
+        bounded = bool((np.isfinite(ours.upper) | (ours.ridge > 0)).all())
+        return bounded and all(np.array_equal(mine, its) for mine, its in pairs)
 
     @abstractmethod
     def functions(self, results: SolverResults) -> Decisions:
@@ -183,10 +184,10 @@ class ClassLesson(Lesson):
         self.classes = machine.classes_
 
     def without(self, tests):
-        lesson, variables = super().without(tests)
-        arrays = {name: getattr(self.tasks, name)[variables] for name in ("sign", "cost", "target")}
+        lesson = super().without(tests)
+        arrays = {name: np.tile(getattr(self.tasks, name), len(tests)) for name in ("sign", "cost", "target")}
         lesson.tasks = Tasks(parts=lesson.problems.parts, samples=lesson.problems.samples, **arrays)
-        return lesson, variables
+        return lesson
 
     def functions(self, results):
         functions, _ = self.machine._functions(self.plan.scheme, self.tasks, self.problems, results)
