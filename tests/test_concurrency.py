@@ -173,6 +173,7 @@ PREPARE = """
 import numpy as np
 from mercer.svm import *
 from mercer.kernels import *
+from mercer.selection import TunedSVC
 def data(n, d, n_classes=2):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(n, d)), np.arange(n) % n_classes
@@ -229,6 +230,16 @@ SVC(RBF(gamma=0.1), C=1e8, tol=1e-9, max_iter=10**9, solver="simple").fit(X, y)"
 X, y = data(2000, 5)
 print("ready", flush=True)
 SVC(RBF(gamma=0.1), C=1e8, tol=1e-9, max_iter=10**9, callback=lambda progress: None).fit(X, y)""",
+    "a search": """
+X, y = data(8000, 5)
+print("ready", flush=True)
+grid = {"C": [1e6, 1e8], "kernel__gamma": [0.1, 0.2, 0.3, 0.4]}
+TunedSVC(param_grid=grid, tol=1e-9, n_threads=2).fit(X, y)""",
+    "a search over stored matrices": """
+X, y = data(2500, 5)
+print("ready", flush=True)
+grid = {"C": [1e6, 1e8], "kernel__gamma": [0.1, 0.2, 0.3, 0.4]}
+TunedSVC(param_grid=grid, tol=1e-9, n_threads=2).fit(X, y)""",
     "a kernel matrix": """
 X, y = data(40000, 500)
 print("ready", flush=True)

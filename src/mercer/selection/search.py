@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
 from threading import Lock
 from time import perf_counter
@@ -19,8 +18,9 @@ from mercer.segments import Segments, joined
 from mercer.selection.grams import Grams
 from mercer.selection.grid import Group, grouped, is_shared
 from mercer.selection.journal import Journal
+from mercer.selection.outcome import Outcome
 from mercer.selection.progress import Deadline, Progress
-from mercer.selection.scores import HeldOut, HeldOutValues, Scoring
+from mercer.selection.scores import HeldOutValues, Scoring
 from mercer.selection.splits import Split
 from mercer.solvers import SMO, SolverResults
 from mercer.solvers.base import Interrupt
@@ -28,7 +28,7 @@ from mercer.svm.base import SparseRows
 from mercer.svm.study import Lesson
 from mercer.threads import effective_n_threads, limit_threads
 
-__all__ = ["Labelled", "OneByOne", "Outcome", "Search", "with_parameters", "with_preprocess"]
+__all__ = ["SOLUTIONS", "Search", "with_parameters", "with_preprocess"]
 
 # From so many folds on they start from the solution for all samples, as many at a time as have so many variables.
 MANY_FOLDS = 20
@@ -37,51 +37,6 @@ TOGETHER = 1_000_000
 MOSTLY = 0.8
 # The solution of the last cell of a path, which the next one goes on from, and what probabilities are learnt from.
 SOLUTIONS, VALUES = "solutions", "values"
-
-
-@dataclass
-class Outcome:
-    """What is known of the cells; NaN where a cell could not be fitted, or was not."""
-
-    scores: np.ndarray
-    """Shape (n_scores, n_cells, n_folds)."""
-    fit_seconds: np.ndarray
-    """Shape (n_cells, n_folds)."""
-    score_seconds: np.ndarray
-    """Shape (n_cells, n_folds)."""
-    status: np.ndarray
-    """"solved" or why not, shape (n_cells, n_folds); empty where nothing is known."""
-    failures: dict[int, str] = field(default_factory=dict)
-    """Of cells that have no solution, why."""
-    values: dict[tuple[int, int], np.ndarray] = field(default_factory=dict)
-    """Values of all functions for what fold k holds out, by (cell, k), where they are kept."""
-
-    @classmethod
-    def unknown(cls, n_scores: int, n_cells: int, n_folds: int) -> "Outcome":
-        """Nothing is known."""
-        shape = (n_cells, n_folds)
-        return cls(np.full((n_scores, *shape), np.nan), np.zeros(shape), np.zeros(shape), np.full(shape, "", object))
-
-    def with_more(self, n_cells: int) -> "Outcome":
-        """The same with room for further cells."""
-        more = Outcome.unknown(self.scores.shape[0], n_cells, self.scores.shape[2])
-        return replace(
-            self,
-            scores=np.concatenate([self.scores, more.scores], axis=1),
-            fit_seconds=np.concatenate([self.fit_seconds, more.fit_seconds]),
-            score_seconds=np.concatenate([self.score_seconds, more.score_seconds]),
-            status=np.concatenate([self.status, more.status]),
-        )
-
-    @property
-    def done(self) -> np.ndarray:
-        """Which cells are known on every fold, shape (n_cells,)."""
-        return (self.status != "").all(axis=1)
-
-    @property
-    def means(self) -> np.ndarray:
-        """Mean scores over the folds, shape (n_scores, n_cells)."""
-        return self.scores.mean(axis=2)
 
 
 class Stretch(NamedTuple):
@@ -199,6 +154,7 @@ class Search:
         kernels = [self.estimator.kernel, *(cell["kernel"] for cell in self.cells if "kernel" in cell)]
         ours = all(isinstance(kernel, str | VectorKernel) for kernel in kernels)
         plain = self.journal is None and self.preprocess is None and self.scoring.ours
+        plain = plain and isinstance(self.estimator.solver, str)
         return ours and plain and effective_n_threads() > 1 and len(self.splits) < MANY_FOLDS
 
     def _run_side_by_side(self, groups: list[Group]) -> None:
@@ -524,72 +480,6 @@ class Search:
         test, y = self.splits[fold][1], self.study.y
         weight = self.study.weight[test] if self.weighted else None
         return None if y is None else take(y, test), weight, lambda: take(self.grams.X, test)
-
-
-class OneByOne(Search):
-    """A search over machines that are not problems over a kernel matrix: each is fitted on its own.
-
-    Those of ours with a kernel still share the kernel matrices.
-    """
-
-    def _may_run_side_by_side(self):
-        return False
-
-    def _run_group(self, group, grams, folds=None):
-        if hasattr(self.estimator, "kernel"):
-            super()._run_group(group, grams, folds)
-            return
-        preprocess, everyone = with_preprocess(self.preprocess, group.shared), list(range(len(self.splits)))
-        for cell in (cell for path in group.paths for cell in path):
-            if self._recall(cell, everyone):
-                continue
-            for fold, (train, test) in enumerate(self.splits):
-                X = grams.X if preprocess is None else grams.preprocessed(preprocess, train)
-                self._fit(cell, fold, clone(self.machine(cell)), take(X, train), take(X, test))
-                if self.deadline.over:
-                    return
-            self._finish([cell], everyone)
-
-    def _may_seed(self, stretches, folds):
-        return False
-
-    def _solve(self, stretches, folds, gram):
-        for fold in folds:
-            train, test = self.splits[fold]
-            K, across = gram.square(train), gram.rows(test)[:, train]
-            for cell in (cell for stretch in stretches for cell in stretch.cells):
-                self._fit(cell, fold, clone(self.machine(cell)).set_params(kernel="precomputed"), K, across)
-                if self.deadline.over:
-                    return
-
-    def _fit(self, cell: int, fold: int, machine: Any, X: Any, X_test: Any) -> None:
-        """One cell on one fold."""
-        train, began = self.splits[fold][0], perf_counter()
-        machine._warns = False  # the search tells what its results mean
-        weights = {"sample_weight": self.study.weight[train]} if self.weighted else {}
-        try:
-            machine.fit(X, *(() if self.study.y is None else (take(self.study.y, train),)), **weights)
-        except (InfeasibleError, NotSeparableError) as error:
-            self._fail([cell], error)
-            return
-        fitted = perf_counter()
-        y, weight, _ = self._truth(fold)
-        self.outcome.scores[:, cell, fold] = self.scoring.of(HeldOut(machine, y, weight, lambda: X_test))
-        self.outcome.fit_seconds[cell, fold] = fitted - began
-        self.outcome.score_seconds[cell, fold] = perf_counter() - fitted
-        self.outcome.status[cell, fold] = getattr(getattr(machine, "result_", None), "status", "solved")
-
-
-class Labelled(NamedTuple):
-    """Samples of a machine that has no study of its own."""
-
-    X: Any
-    y: Any
-    weight: np.ndarray
-
-    def taken(self, X: Any, order: np.ndarray) -> "Labelled":
-        """The samples in another order; X is in it already."""
-        return Labelled(X, None if self.y is None else take(self.y, order), self.weight[order])
 
 
 def shared_out(problems: Any, a: np.ndarray) -> np.ndarray:

@@ -27,9 +27,11 @@ from mercer.selection.fingerprint import fingerprint
 from mercer.selection.grams import Grams
 from mercer.selection.grid import default_grid, listed
 from mercer.selection.journal import Journal
+from mercer.selection.one_by_one import Labelled, OneByOne
+from mercer.selection.outcome import Outcome
 from mercer.selection.progress import Deadline
 from mercer.selection.scores import Scoring
-from mercer.selection.search import SOLUTIONS, Labelled, OneByOne, Outcome, Search, with_parameters, with_preprocess
+from mercer.selection.search import SOLUTIONS, Search, with_parameters, with_preprocess
 from mercer.selection.splits import Split, arranged, make_splits
 from mercer.svm.study import Study, study
 from mercer.threads import effective_n_threads, limit_threads
