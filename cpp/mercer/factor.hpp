@@ -88,7 +88,7 @@ class Factor {
   }
 
   // x = A^-1 x, for one or several x while a row is at hand.
-  void solve(double* x) const { solve({x}); }
+  void solve(double* x) const { solve(std::vector<double*>{x}); }
   void solve(const std::vector<double*>& several) const {
     const std::size_t n = size();
     for (std::size_t i = 0; i < n; ++i) {
