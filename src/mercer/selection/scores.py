@@ -207,7 +207,7 @@ class Spoken(BaseEstimator):
 
     def __getattr__(self, name):
         """The parameters of the machine."""
-        if name.startswith("_") or name.endswith("_"):
+        if name == "held" or name.startswith("_") or name.endswith("_"):
             raise AttributeError(f"{name} of the machine of a fold is not kept.")
         return getattr(self.held.machine, name)
 

@@ -1,6 +1,7 @@
 """What all machines that choose their own parameters share."""
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from time import perf_counter
@@ -49,7 +50,7 @@ def fitted_has(name: str) -> Any:
     return has
 
 
-class Tuner(BaseEstimator):
+class Tuner(BaseEstimator, ABC):
     """What all machines that choose their own parameters share."""
 
     _parameters: ClassVar[dict[str, Any]] = {
@@ -58,9 +59,9 @@ class Tuner(BaseEstimator):
         "max_seconds": Number(0, above=True, none=True),
     }
 
+    @abstractmethod
     def _machine(self) -> Any:
         """The machine, with the parameters that are not chosen."""
-        raise NotImplementedError
 
     # --- learning -----------------------------------------------------------------------------------------
 
