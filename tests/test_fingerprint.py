@@ -17,8 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mercer import SVC
+from mercer.fingerprint import fingerprint
 from mercer.kernels import RBF, Function, Linear
-from mercer.selection.fingerprint import fingerprint
 
 X = np.arange(12.0).reshape(3, 4)
 
@@ -134,7 +134,7 @@ def test_another_process():
         from sklearn.model_selection import StratifiedKFold
         from mercer import SVC
         from mercer.kernels import RBF, Function
-        from mercer.selection.fingerprint import fingerprint
+        from mercer.fingerprint import fingerprint
 
         class Sample:
             def __init__(self):

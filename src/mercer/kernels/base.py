@@ -215,6 +215,17 @@ class Kernel(BaseEstimator):
     def _matrix(self, X, Y) -> np.ndarray:
         raise NotImplementedError(f"{type(self).__name__} does not say how it is computed (method _matrix).")
 
+    def _log_matrix(self, X, Y) -> np.ndarray | None:
+        """Logarithms of the kernel values, for a kernel whose values may be too large or too small for float64.
+
+        None: the values themselves will do. Normalised kernels are computed from these.
+        """
+        return None
+
+    def _log_diag(self, X) -> np.ndarray | None:
+        """Logarithms of the diagonal, for a kernel that has them; equal to those of `_log_matrix` to the last bit."""
+        return None
+
     def _diag(self, X) -> np.ndarray:
         n = n_samples(X)
         parts = (take(X, slice(start, start + DIAGONAL_BLOCK)) for start in range(0, n, DIAGONAL_BLOCK))

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
+from mercer.fingerprint import fingerprint
 from mercer.plots.base import Display, require_pyplot
 
 _MOST_LABELS = 12
@@ -247,8 +248,6 @@ def _sorted_values(column: Any) -> tuple[list[Any], np.ndarray]:
 
 def _identity(value: Any) -> float | str:
     """What tells values apart: the number, or a fingerprint (kernels are neither compared nor written in full)."""
-    from mercer.selection.fingerprint import fingerprint  # brings all machines along
-
     return float(value) if _is_number(value) else fingerprint(value)
 
 

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.model_selection import ParameterGrid
 
+from mercer.fingerprint import fingerprint
 from mercer.kernels import as_kernel
-from mercer.selection.fingerprint import fingerprint
 
 __all__ = ["Group", "default_grid", "grouped", "listed"]
 

@@ -19,12 +19,12 @@ from sklearn.utils.validation import check_is_fitted
 import mercer
 from mercer.calibration.calibration import fit_calibration, pairs_of
 from mercer.calibration.folds import HeldOut as Calibrating
+from mercer.fingerprint import fingerprint
 from mercer.gram.memory import check_memory
 from mercer.kernels.samples import take
 from mercer.parameters import Choice, Number, check_parameters
 from mercer.selection.adaptive import refine
 from mercer.selection.criteria import Criterion
-from mercer.selection.fingerprint import fingerprint
 from mercer.selection.grams import Grams
 from mercer.selection.grid import default_grid, listed
 from mercer.selection.journal import Journal

@@ -35,7 +35,7 @@ def fingerprint(*objects: Any) -> str:
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.selection.fingerprint import fingerprint
+    >>> from mercer.fingerprint import fingerprint
     >>> X = np.arange(6.0).reshape(2, 3)
     >>> fingerprint(X) == fingerprint(np.asfortranarray(X))
     True

@@ -1,0 +1,5 @@
+"""Features: explicit ones of a kernel."""
+
+from mercer.features.explicit import ExplicitFeatures
+
+__all__ = ["ExplicitFeatures"]
