@@ -3,7 +3,7 @@ import sys
 import numpy as np
 import pytest
 
-from mercer.datasets import load_glass, load_ionosphere, load_sonar, load_vehicle
+from mercer.datasets import load_glass, load_ionosphere, load_promoters, load_sonar, load_splice, load_vehicle
 
 
 def test_ionosphere_arrays():
@@ -85,3 +85,26 @@ def test_origin_and_licence():
     description = load_ionosphere().DESCR
     assert "CC BY 4.0" in description
     assert "Sigillito" in description
+
+
+@pytest.mark.parametrize(
+    ("load", "length", "letters", "counts"),
+    [
+        (load_promoters, 57, "acgt", {"other": 53, "promoter": 53}),
+        (load_splice, 60, "ACDGNRST", {"acceptor": 768, "donor": 767, "neither": 1655}),
+    ],
+)
+def test_strings(load, length, letters, counts):
+    bunch = load()
+    assert isinstance(bunch.data, list)
+    assert {len(sequence) for sequence in bunch.data} == {length}
+    assert "".join(sorted(set("".join(bunch.data)))) == letters
+    names, sizes = np.unique(bunch.target_names[bunch.target], return_counts=True)
+    assert dict(zip(names.tolist(), sizes.tolist(), strict=True)) == counts
+    assert "Creative Commons Attribution 4.0" in bunch.DESCR
+    frame = load(as_frame=True)
+    assert frame.frame.shape == (len(bunch.data), 2)
+    assert frame.data["sequence"].tolist() == bunch.data
+    X, y = load(return_X_y=True)
+    assert X == bunch.data
+    np.testing.assert_array_equal(y, bunch.target)

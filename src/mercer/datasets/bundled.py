@@ -243,10 +243,125 @@ def load_vehicle(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     return _load("vehicle", return_X_y=return_X_y, as_frame=as_frame)
 
 
+def load_promoters(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
+    """Load promoters and other pieces of DNA, a two-class problem on strings.
+
+    106 pieces of DNA of E. coli, strings of 57 letters, of which 53 are promoters: the place to which the enzyme that
+    reads a gene binds [1]_. The samples are ordered by class: shuffle them before splitting.
+
+    Parameters
+    ----------
+    return_X_y : bool, default=False
+        Return ``(data, target)`` instead of a Bunch.
+    as_frame : bool, default=False
+        Give the data as a pandas DataFrame with the column ``"sequence"`` and the target as a Series. Needs pandas.
+
+    Returns
+    -------
+    data : :class:`~sklearn.utils.Bunch`
+        With the attributes
+
+        data : list of 106 str, or DataFrame of shape (106, 1)
+            The samples.
+        target : ndarray or Series of shape (106,)
+            The number of the class.
+        feature_names : list of str
+            ``["sequence"]``.
+        target_names : ndarray
+            ``["other", "promoter"]``, so that ``target_names[target]`` are the labels.
+        frame : DataFrame of shape (106, 2)
+            Data and target together, only with ``as_frame=True``, otherwise None.
+        DESCR : str
+            The description, with origin and licence.
+        filename, data_module : str
+            Where the file is.
+    (data, target) : tuple, if ``return_X_y=True``
+        The samples and their classes.
+
+    Notes
+    -----
+    Distributed under the Creative Commons Attribution 4.0 licence (CC BY 4.0) by the UCI Machine Learning
+    Repository; created by C. Harley, R. Reynolds and M. Noordewier.
+
+    References
+    ----------
+    .. [1] G. G. Towell, J. W. Shavlik, M. O. Noordewier, Refinement of approximate domain theories by knowledge-based
+       neural networks, AAAI 1990, 861-866.
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_promoters
+    >>> X, y = load_promoters(return_X_y=True)
+    >>> len(X), X[0][:12]
+    (106, 'gccttctccaaa')
+    >>> load_promoters().target_names[y[0]]
+    np.str_('promoter')
+    """
+    return _load("promoters", return_X_y=return_X_y, as_frame=as_frame)
+
+
+def load_splice(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
+    """Load splice junctions in DNA, a problem of three classes on strings.
+
+    3190 pieces of DNA of primates, strings of 60 letters. Their middle is the start of a part that is kept when a gene
+    is read (acceptor), its end (donor), or neither [1]_. The samples lie class by class: shuffle them before splitting.
+
+    Parameters
+    ----------
+    return_X_y : bool, default=False
+        Return ``(data, target)`` instead of a Bunch.
+    as_frame : bool, default=False
+        Give the data as a pandas DataFrame with the column ``"sequence"`` and the target as a Series. Needs pandas.
+
+    Returns
+    -------
+    data : :class:`~sklearn.utils.Bunch`
+        With the attributes
+
+        data : list of 3190 str, or DataFrame of shape (3190, 1)
+            The samples.
+        target : ndarray or Series of shape (3190,)
+            The number of the class.
+        feature_names : list of str
+            ``["sequence"]``.
+        target_names : ndarray
+            ``["acceptor", "donor", "neither"]``, so that ``target_names[target]`` are the labels.
+        frame : DataFrame of shape (3190, 2)
+            Data and target together, only with ``as_frame=True``, otherwise None.
+        DESCR : str
+            The description, with origin and licence.
+        filename, data_module : str
+            Where the file is.
+    (data, target) : tuple, if ``return_X_y=True``
+        The samples and their classes.
+
+    Notes
+    -----
+    Distributed under the Creative Commons Attribution 4.0 licence (CC BY 4.0) by the UCI Machine Learning
+    Repository; given by G. Towell, M. Noordewier and J. Shavlik, 1992.
+
+    References
+    ----------
+    .. [1] M. O. Noordewier, G. G. Towell, J. W. Shavlik, Training knowledge-based neural networks to recognize genes in
+       DNA sequences, NIPS 3, 1991, 530-536.
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_splice
+    >>> X, y = load_splice(return_X_y=True)
+    >>> len(X), X[0][:12]
+    (3190, 'AGACCCGCCGGG')
+    >>> load_splice().target_names[y[0]]
+    np.str_('donor')
+    """
+    return _load("splice", return_X_y=return_X_y, as_frame=as_frame)
+
+
 def _load(name: str, *, return_X_y: bool, as_frame: bool) -> Any:
     header, *rows = csv.reader((_DATA / f"{name}.csv").read_text(encoding="utf-8").splitlines())
     feature_names = header[:-1]
-    data: Any = np.array([row[:-1] for row in rows], dtype=np.float64)
+    strings = feature_names == ["sequence"]
+    data: Any = [row[0] for row in rows] if strings else np.array([row[:-1] for row in rows], dtype=np.float64)
     target_names, target = np.unique([row[-1] for row in rows], return_inverse=True)
     frame = None
     if as_frame:
