@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import coo_array, csr_array, issparse
 from sklearn.utils.validation import check_array
 
 from mercer import _native
@@ -250,24 +250,28 @@ class FunctionGram(Gram):
     """
 
     def __init__(self, kernel: Kernel, X: Any):
-        self.kernel, self.X = kernel, X
-        super().__init__(n_samples(X), kernel.definite)
+        self.kernel = kernel
+        self.X, _ = kernel.prepare(X)  # once: strings and graphs are checked and packed here
+        super().__init__(n_samples(self.X), kernel.definite)
 
     def native(self) -> tuple:
         return "function", self.rows, self.n
 
     def rows(self, which):
-        block = self.kernel(take(self.X, which), self.X)
+        block = self.kernel._matrix(take(self.X, which), self.X)
         return np.ascontiguousarray(block, dtype=np.float64)
 
     def diag(self):
-        return np.asarray(self.kernel.diag(self.X), dtype=np.float64)
+        return np.asarray(self.kernel._diag(self.X), dtype=np.float64)
 
     def dot(self, v):
-        return self.kernel.dot(self.X, self.X, v)
+        return self.dot_part(slice(None), slice(None), v.reshape(self.n, -1)).reshape(v.shape)
 
     def dot_part(self, rows, columns, V):
-        return self.kernel.dot(take(self.X, rows), take(self.X, columns), V)
+        X, Y = take(self.X, rows), take(self.X, columns)
+        if issparse(V):
+            return self.kernel._dot_rows(X, Y, csr_array(V.T))
+        return self.kernel._dot(X, Y, np.ascontiguousarray(V, dtype=np.float64))
 
 
 def make_gram(kernel: Kernel, X: Any, memory: float | str = "auto") -> Gram:
