@@ -12,7 +12,7 @@ from benchmarks.compare import peers
 from benchmarks.data import Samples
 from benchmarks.real_data import DATA_SETS
 from benchmarks.task import Quality, Task
-from mercer.kernels import RBF
+from mercer.kernels import RBF, GapWeighted
 from mercer.selection import tune
 from mercer.svm import SVC
 
@@ -57,6 +57,33 @@ def left_out(samples: Samples) -> np.ndarray:
 def left_out_by(contender: str, samples: Samples) -> np.ndarray:
     machine = peers.make(contender, peers.Machine("SVC", RBF(gamma=LEFT_OUT_GAMMA)))
     return cross_val_score(machine, samples.X, samples.y, cv=LeaveOneOut())
+
+
+def strings(n: int = 500, length: int = 200) -> Samples:
+    """Random DNA; in every second string a motif of eight letters is planted, with gaps."""
+    rng = np.random.default_rng(0)
+    letters = rng.integers(4, size=(n, length))
+    y = np.arange(n) % 2
+    for row in letters[y == 1]:
+        row[np.sort(rng.choice(np.arange(80, 110), size=8, replace=False))] = [0, 2, 1, 1, 3, 0, 2, 3]
+    return without_test(["".join("ACGT"[k] for k in row) for row in letters], y)
+
+
+STRING_GRID = {"C": 2.0 ** np.arange(-1, 8, 2), "kernel__kernel__decay": [0.1, 0.3, 0.5, 0.7, 0.9]}
+
+
+def tuned_strings(samples: Samples) -> Any:
+    return tune(SVC(GapWeighted(3).normalized()), STRING_GRID, cv=5).fit(samples.X, samples.y)
+
+
+def searched_strings(samples: Samples) -> Any:
+    search = GridSearchCV(SVC(GapWeighted(3).normalized()), STRING_GRID, cv=5, n_jobs=2)
+    return search.fit(samples.X, samples.y)
+
+
+def quality_of_strings(samples: Samples, search: Any) -> Quality:
+    best = search.best_params_
+    return {"best C": best["C"], "best decay": best["kernel__kernel__decay"], "score": float(search.best_score_)}
 
 
 SAME_WINNER = {"best C": ("relative", 1e-9), "best gamma": ("relative", 1e-9), "score": ("absolute", 2e-3)}
@@ -104,5 +131,15 @@ TASKS = [
         },
         quality=lambda samples, right: {"score": float(np.mean(right))},
         tolerance={"score": ("absolute", 1e-9)},
+    ),
+    Task(
+        name="tune-strings",
+        title="GapWeighted(3), 5 x 5 grid of C and decay, 5 folds, 500 strings of length 200",
+        group="Tuning",
+        setup=lambda _: strings(),
+        contenders={"mercer": tuned_strings, "GridSearchCV of mercer": searched_strings},
+        quality=quality_of_strings,
+        tolerance={"best C": ("relative", 1e-9), "best decay": ("relative", 1e-9), "score": ("absolute", 2e-3)},
+        repeats=0,
     ),
 ]
