@@ -198,7 +198,7 @@ def test_children_are_named_by_position():
         with pytest.raises(ValueError, match=f"Invalid parameter '{name}'.*children are named 0, 1"):
             kernel.set_params(**{name: 1.0})
     before = repr(kernel)
-    with pytest.raises(TypeError, match="combines kernels, got 'rbf'"):
+    with pytest.raises(TypeError, match="needs a kernel, got 'rbf'"):
         kernel.set_params(**{"0": "rbf"})
     with pytest.raises(DomainError):
         kernel.set_params(**{"0": Hamming()})
@@ -226,7 +226,7 @@ def test_kernels_in_a_grid_search():
 def test_wrong_children():
     with pytest.raises(ValueError, match="Sum needs at least one kernel"):
         Sum()
-    with pytest.raises(TypeError, match="Product combines kernels, got 'rbf'"):
+    with pytest.raises(TypeError, match="Product needs a kernel, got 'rbf'"):
         Product(RBF(), "rbf")
     with pytest.raises(TypeError, match="Power needs a kernel"):
         Power("rbf", 2)(X)

@@ -12,7 +12,7 @@ array([[1.   , 0.135],
 
 from typing import Any
 
-from mercer.kernels.algebra import Constant, Power, Product, Sum
+from mercer.kernels.algebra import Constant, Normalized, Power, Product, Sum
 from mercer.kernels.base import Kernel, NativeSpec
 from mercer.kernels.given import Function, Indexed
 from mercer.kernels.vectors import (
@@ -46,6 +46,7 @@ __all__ = [
     "Linear",
     "Matern",
     "NativeSpec",
+    "Normalized",
     "Polynomial",
     "Power",
     "Product",
