@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from mercer import SVC, SVR, LinearSVC, NuSVC, selection
 from mercer.errors import IndefiniteError
-from mercer.kernels import RBF, Function, Linear, Sigmoid
+from mercer.kernels import RBF, FromFunction, Linear, Sigmoid
 from mercer.selection import (
     AlphaSum,
     Criterion,
@@ -378,7 +378,7 @@ def test_curve_starts_warm_over_one_matrix():
         return RBF(gamma=1.0)(A, B)
 
     prices = [0.1, 1.0, 10.0]
-    machine = SVC(kernel=Function(gaussian), tol=1e-8)
+    machine = SVC(kernel=FromFunction(gaussian), tol=1e-8)
     curve = criteria_curve(machine, X, y, param_name="C", param_range=prices, criteria=[SupportFraction(), Span()])
     assert sum(calls) <= 2 * len(X)  # the matrix, and its diagonal
     for k, C in enumerate(prices):

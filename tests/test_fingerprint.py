@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 from mercer import SVC
 from mercer.fingerprint import fingerprint
-from mercer.kernels import RBF, Function, Linear
+from mercer.kernels import RBF, FromFunction, Linear
 
 X = np.arange(12.0).reshape(3, 4)
 
@@ -75,7 +75,8 @@ DIFFERENT = [
     np.datetime64("2020-01-01"), np.datetime64("2020-01-02"),
     sparse.csr_array(X), sparse.csr_array(X.T), sparse.csr_array(X + 1),
     SVC(), SVC(C=2.0), SVC(kernel=RBF()), SVC(kernel=RBF(gamma=0.5)), SVC(kernel=RBF(gamma=0.5) + Linear()), SVC,
-    SVC(kernel=Function(scaled(2.0))), SVC(kernel=Function(scaled(3.0))), make_pipeline(StandardScaler(), SVC()),
+    SVC(kernel=FromFunction(scaled(2.0))), SVC(kernel=FromFunction(scaled(3.0))),
+    make_pipeline(StandardScaler(), SVC()),
     KFold(5), KFold(4), KFold(5, shuffle=True, random_state=0), KFold(5, shuffle=True, random_state=1),
     make_scorer(mean_squared_error), make_scorer(mean_squared_error, greater_is_better=False),
     mean_squared_error, np.dot, len, scaled, scaled(2.0), scaled(3.0), lambda x: x, lambda x: x + 1, lambda x: x + 2,
@@ -133,7 +134,7 @@ def test_another_process():
         from sklearn.metrics import get_scorer
         from sklearn.model_selection import StratifiedKFold
         from mercer import SVC
-        from mercer.kernels import RBF, Function
+        from mercer.kernels import RBF, FromFunction
         from mercer.fingerprint import fingerprint
 
         class Sample:
@@ -145,7 +146,7 @@ def test_another_process():
             "array": X, "sparse": sparse.csr_array(X), "words": ["GATTACA", "ACGT"],
             "frame": pd.DataFrame(X, columns=list("abc")), "machine": SVC(kernel=2.0 * RBF() + RBF(gamma=0.1)),
             "splits": StratifiedKFold(3), "score": get_scorer("f1"), "set": {"a", "b", "c"},
-            "function": SVC(kernel=Function(lambda x, y: len({"a", "b", x}) + (lambda z: z in {"p", "q"})(y))),
+            "function": SVC(kernel=FromFunction(lambda x, y: len({"a", "b", x}) + (lambda z: z in {"p", "q"})(y))),
             "samples": [Sample(), Sample()],
         }
         for name, value in objects.items():

@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from threadpoolctl import threadpool_limits
 
 from mercer.gram import FunctionGram, Gram, MatrixGram, VectorGram, make_gram, memory_budget
-from mercer.kernels import RBF, Function, Hamming, Indexed, Linear, Polynomial, Sigmoid
+from mercer.kernels import RBF, FromFunction, Hamming, Indexed, Linear, Polynomial, Sigmoid
 
 X = np.random.default_rng(0).normal(size=(40, 3))
 
@@ -48,8 +48,8 @@ GRAMS = {
     ),
     "vectors sparse": lambda: (VectorGram(RBF(gamma=0.5), csr_array(X)), gaussian(X, X)),
     "vectors sum": lambda: (make_gram(RBF(gamma=0.5) + Linear(), X), gaussian(X, X) + X @ X.T),
-    "function": lambda: (FunctionGram(Function(gaussian), X), gaussian(X, X)),
-    "function of words": lambda: (FunctionGram(Function(common_letters), WORDS), common_letters(WORDS, WORDS)),
+    "function": lambda: (FunctionGram(FromFunction(gaussian), X), gaussian(X, X)),
+    "function of words": lambda: (FunctionGram(FromFunction(common_letters), WORDS), common_letters(WORDS, WORDS)),
     "indexed": lambda: (make_gram(Indexed(gaussian(X, X)), np.arange(30)), gaussian(X[:30], X[:30])),
 }
 every_gram = pytest.mark.parametrize("make", GRAMS.values(), ids=GRAMS.keys())
@@ -90,9 +90,9 @@ def test_native_rows_where_the_kernel_has_them():
 
 def test_the_whole_matrix_if_it_fits_half_the_budget(rng):
     samples = rng.normal(size=(256, 2))  # 8 * 256^2 bytes are half a megabyte
-    assert type(make_gram(Function(gaussian), samples, 1.0)) is MatrixGram
-    assert type(make_gram(Function(gaussian), samples, 0.999)) is FunctionGram
-    assert type(make_gram(Function(gaussian), samples)) is MatrixGram
+    assert type(make_gram(FromFunction(gaussian), samples, 1.0)) is MatrixGram
+    assert type(make_gram(FromFunction(gaussian), samples, 0.999)) is FunctionGram
+    assert type(make_gram(FromFunction(gaussian), samples)) is MatrixGram
 
 
 def test_function_gram_asks_for_blocks():
@@ -102,7 +102,7 @@ def test_function_gram_asks_for_blocks():
         asked.append(len(A))
         return gaussian(A, B)
 
-    FunctionGram(Function(kernel), X).rows(np.array([5, 2]))
+    FunctionGram(FromFunction(kernel), X).rows(np.array([5, 2]))
     assert asked == [2]
 
 
@@ -194,8 +194,8 @@ def test_a_promise_is_believed():
 
 def test_indefinite_kernels():
     assert make_gram(Sigmoid(gamma=1.0, coef0=-1.0), X).definite is False
-    assert FunctionGram(Function(lambda A, B: -gaussian(A, B)), X).definite is False
-    assert FunctionGram(Function(lambda A, B: -squared_distances(A, B)), X).definite is False
+    assert FunctionGram(FromFunction(lambda A, B: -gaussian(A, B)), X).definite is False
+    assert FunctionGram(FromFunction(lambda A, B: -squared_distances(A, B)), X).definite is False
 
 
 def test_definite_is_decided_once():
@@ -205,7 +205,7 @@ def test_definite_is_decided_once():
         asked.append(len(A))
         return -gaussian(A, B)
 
-    gram = FunctionGram(Function(kernel), X)
+    gram = FunctionGram(FromFunction(kernel), X)
     assert gram.definite is False
     before = len(asked)
     assert gram.definite is False and len(asked) == before
@@ -224,7 +224,7 @@ def test_definite_of_a_large_matrix():
 
 def test_too_large_to_tell_is_not_definite():
     n = 20_001
-    gram = FunctionGram(Function(lambda A, B: np.asarray(A) @ np.asarray(B).T), np.ones((n, 1)))
+    gram = FunctionGram(FromFunction(lambda A, B: np.asarray(A) @ np.asarray(B).T), np.ones((n, 1)))
     assert gram.definite is False
 
 
@@ -245,4 +245,4 @@ def test_wrong_memory_is_refused(memory):
     with pytest.raises(ValueError, match="memory must be a number of megabytes > 0 or 'auto', got"):
         memory_budget(memory)
     with pytest.raises(ValueError, match="memory must be"):
-        make_gram(Function(gaussian), X, memory)
+        make_gram(FromFunction(gaussian), X, memory)

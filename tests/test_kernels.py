@@ -19,7 +19,7 @@ from mercer.kernels import (
     Chi2,
     Constant,
     Exponential,
-    Function,
+    FromFunction,
     Hamming,
     Indexed,
     Intersection,
@@ -108,10 +108,10 @@ def test_definiteness():
     assert Sigmoid().definite is False
     assert Polynomial(coef0=0.5).definite is True
     assert Polynomial(coef0=-0.5).definite is False
-    assert Function(np.dot).definite is None
+    assert FromFunction(np.dot).definite is None
     assert (RBF() + Linear()).definite is True
-    assert (RBF() + Function(np.dot)).definite is None
-    assert (Function(np.dot) * Sigmoid()).definite is False
+    assert (RBF() + FromFunction(np.dot)).definite is None
+    assert (FromFunction(np.dot) * Sigmoid()).definite is False
     assert (Sigmoid() ** 2).definite is False
 
 
@@ -198,7 +198,7 @@ def test_children_are_named_by_position():
         with pytest.raises(ValueError, match=f"Invalid parameter '{name}'.*children are named 0, 1"):
             kernel.set_params(**{name: 1.0})
     before = repr(kernel)
-    with pytest.raises(TypeError, match="combines kernels, got 'rbf'"):
+    with pytest.raises(TypeError, match="needs a kernel, got 'rbf'"):
         kernel.set_params(**{"0": "rbf"})
     with pytest.raises(DomainError):
         kernel.set_params(**{"0": Hamming()})
@@ -226,7 +226,7 @@ def test_kernels_in_a_grid_search():
 def test_wrong_children():
     with pytest.raises(ValueError, match="Sum needs at least one kernel"):
         Sum()
-    with pytest.raises(TypeError, match="Product combines kernels, got 'rbf'"):
+    with pytest.raises(TypeError, match="Product needs a kernel, got 'rbf'"):
         Product(RBF(), "rbf")
     with pytest.raises(TypeError, match="Power needs a kernel"):
         Power("rbf", 2)(X)
@@ -487,7 +487,7 @@ def letters(A, B):
 
 def test_function_sees_the_samples_as_they_are():
     words = ["stay", "stray", "play"] * 30
-    kernel = Function(letters)
+    kernel = FromFunction(letters)
     K = np.array(letters(words, words))
     assert_array_equal(kernel(words), K)
     assert_array_equal(kernel.diag(words), np.diagonal(K))
@@ -498,16 +498,16 @@ def test_function_sees_the_samples_as_they_are():
     assert_array_equal(combined(words), 2 * K + 1)
     assert pickle.loads(pickle.dumps(kernel)) == kernel
     frame = pd.DataFrame(X)
-    assert_array_equal(Function(lambda a, b: a.to_numpy() @ b.to_numpy().T).diag(frame).shape, (12,))
+    assert_array_equal(FromFunction(lambda a, b: a.to_numpy() @ b.to_numpy().T).diag(frame).shape, (12,))
 
 
 def test_functions_are_checked():
     with pytest.raises(ValueError, match=r"returned shape \(7, 12\) where \(12, 7\) was expected"):
-        Function(lambda a, b: b @ a.T)(X, Y)
+        FromFunction(lambda a, b: b @ a.T)(X, Y)
     with pytest.raises(ValueError, match="returned NaN or infinity"):
-        Function(lambda a, b: np.full((12, 7), np.nan))(X, Y)
+        FromFunction(lambda a, b: np.full((12, 7), np.nan))(X, Y)
     with pytest.raises(TypeError, match="function must be callable"):
-        Function(3)(X)
+        FromFunction(3)(X)
 
 
 def test_indexed_shares_its_matrix():
@@ -543,7 +543,7 @@ def test_names():
         assert as_kernel(name) is not as_kernel(name)
     kernel = RBF(gamma=1.0)
     assert as_kernel(kernel) is kernel
-    assert as_kernel(letters) == Function(letters)
+    assert as_kernel(letters) == FromFunction(letters)
     with pytest.raises(ValueError, match="'precomputed' is no kernel but an option of estimators"):
         as_kernel("precomputed")
     with pytest.raises(ValueError, match=r"one of 'chi2', 'constant', .*'tanimoto', got 'rbff'"):

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from solving import assert_same_bits, hinge, labelled, python_gaussian, several_problems
 
 from mercer.gram import FunctionGram, MatrixGram, VectorGram, make_gram
-from mercer.kernels import RBF, Function, Linear, Polynomial
+from mercer.kernels import RBF, FromFunction, Linear, Polynomial
 from mercer.problems import epsilon_tube, nu_margin, soft_margin
 from mercer.solvers import SMO, combine, warn_unless_solved
 from mercer.svm import SVC, SVR, NuSVC
@@ -106,7 +106,7 @@ def test_solve_many_over_every_gram(kind):
         "matrix": lambda: MatrixGram(RBF(gamma=0.5)(X), definite=True),
         "matrix float32": lambda: MatrixGram(RBF(gamma=0.5)(X).astype(np.float32), definite=True),
         "vectors": lambda: make_gram(RBF(gamma=0.5), X),
-        "function": lambda: make_gram(Function(python_gaussian), X, memory=1),
+        "function": lambda: make_gram(FromFunction(python_gaussian), X, memory=1),
     }[kind]()
     assert type(gram) is {"vectors": VectorGram, "function": FunctionGram}.get(kind, MatrixGram)
     problems, starts = several_problems(gram)
@@ -194,7 +194,7 @@ def test_memory_changes_no_bit_of_a_power(degree):
 def test_memory_changes_no_bit_of_a_python_kernel():
     X, y = labelled(2100)
     problems = [
-        soft_margin(FunctionGram(Function(python_gaussian), X), y, np.full(len(y), 1.0)),
+        soft_margin(FunctionGram(FromFunction(python_gaussian), X), y, np.full(len(y), 1.0)),
         soft_margin(MatrixGram(python_gaussian(X, X)), y, np.full(len(y), 1.0)),
     ]
     expected = SMO(memory=200, n_threads=1).solve(problems[0])
@@ -213,7 +213,7 @@ def test_exception_in_a_kernel_comes_through():
 
     X, y = labelled(600)
     with pytest.raises(ArithmeticError, match="no more"):
-        SMO(memory=1).solve(soft_margin(FunctionGram(Function(kernel), X), y, np.ones(600)))
+        SMO(memory=1).solve(soft_margin(FunctionGram(FromFunction(kernel), X), y, np.ones(600)))
 
 
 def test_shrinking_changes_the_work_not_the_optimum():

@@ -28,7 +28,7 @@ from sklearn.svm import SVC as SklearnSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import SVC, SVDD, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM, TunedOneClassSVM, TunedSVC, TunedSVR
-from mercer.kernels import RBF, Function, Linear, Polynomial
+from mercer.kernels import RBF, FromFunction, Linear, Polynomial
 from mercer.multiclass import OneVersusRest
 from mercer.selection import MissingRateFilter, RadiusMargin, Span, Tuned, default_grid, tune
 from mercer.selection import search as engine
@@ -283,7 +283,7 @@ def test_strings_and_other_kernels_share_a_matrix():
 
     words = ["ab", "abc", "bca", "cab", "xyz", "xy", "zyx", "yz", "abca", "xxyz", "bc", "zx"] * 2
     y = np.array([1, 1, 1, 1, 0, 0, 0, 0, 1, 0, 1, 0] * 2)
-    search = tune(SVC(kernel=Function(common)), {"C": [0.1, 1.0, 10.0]}, cv=3).fit(words, y)
+    search = tune(SVC(kernel=FromFunction(common)), {"C": [0.1, 1.0, 10.0]}, cv=3).fit(words, y)
     assert search.best_score_ == 1.0
     assert calls.count((24, 24)) <= 2  # for the search, and for what is learnt at last
     assert_array_equal(search.predict(["abcab", "zyxzy"]), [1, 0])

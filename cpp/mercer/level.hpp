@@ -44,6 +44,8 @@ struct Loops {
   void (*add_row)(double coefficient, const T* row, std::size_t n, double* sum);
   // sum_j values[j] weights[j * stride] in the order of j, with the arithmetic of accumulate in double
   double (*dot)(const T* values, const double* weights, std::size_t stride, std::size_t n);
+  // sum_j values[j]^2, rounded like the product of a row and a column of a dense tile
+  T (*square)(const T* values, std::size_t n);
   // One panel of sparse columns against `spread_rows` spread rows: tile[r * panel_width + j] = the measure of row r and
   // column j < n, a product or a squared distance (`row_norms` and `norms` are then the squared norms). The entries e
   // of column j, starts[j] <= e < starts[j + 1], are summed in their order, in double.

@@ -54,6 +54,20 @@ inline Vec<T> sqrt_vec(Vec<T> x) {
   return load(values);
 }
 
+// sqrt(x y[k]): of two equal numbers exactly that number, as long as the product is a normal number.
+template <class T>
+inline Vec<T> root_of_product(T x, const T* y) {
+  constexpr T smallest = sizeof(T) == sizeof(float) ? T(__FLT_MIN__) : T(__DBL_MIN__);
+  constexpr T largest = sizeof(T) == sizeof(float) ? T(__FLT_MAX__) : T(__DBL_MAX__);
+  T values[lanes<T>];
+  for (std::size_t k = 0; k < lanes<T>; ++k) {
+    const T product = x * y[k];
+    const bool normal = product >= smallest && product <= largest;
+    values[k] = T(normal ? __builtin_sqrt(product) : __builtin_sqrt(x) * __builtin_sqrt(y[k]));
+  }
+  return load(values);
+}
+
 // Not inlined: its last product must not be contracted with what is done to the value.
 template <class T>
 __attribute__((noinline)) Vec<T> integer_power(Vec<T> base, unsigned long exponent) {
@@ -143,7 +157,7 @@ void transform_row(const KernelSpec& spec, T row_norm, const T* norms, T* values
   for (std::size_t c = 0; c < width; c += lanes<T>) {
     const Vec<T> t = load(values + c);
     if (spec.transform == Transform::cosine) {
-      const Vec<T> scale = sqrt_vec<T>(broadcast(row_norm)) * sqrt_vec<T>(load(norms + c));
+      const Vec<T> scale = root_of_product<T>(row_norm, norms + c);
       store(values + c, scale > T(0) ? t / scale : Vec<T>{});
     } else {
       const Vec<T> total = (row_norm + load(norms + c)) - t;
@@ -231,6 +245,21 @@ inline double add_product(double sum, double x, double y) {
 #else
   return sum + x * y;
 #endif
+}
+
+inline float add_product(float sum, float x, float y) {
+#ifdef __FMA__
+  return __builtin_fmaf(x, y, sum);
+#else
+  return sum + x * y;
+#endif
+}
+
+template <class T>
+T square(const T* values, std::size_t n) {
+  T sum = 0;
+  for (std::size_t j = 0; j < n; ++j) sum = add_product(sum, values[j], values[j]);
+  return sum;
 }
 
 template <class T>
@@ -575,6 +604,14 @@ Candidate best_partner(double exact_v, double exact_curvature, const T* row, con
 inline constexpr QuickSearch quick{update_and_extremes<float, float>, best_partner<float, float>};
 
 template <class T>
-inline constexpr Loops<T> loops_of{
-    dense_tile<T>, add_dense_tile<T>, add_dense_tile_both_ways<T>,    transform_row<T>,       accumulate<T>, add_row<T>,
-    dot<T>,        sparse_tile<T>,    update_and_extremes<T, double>, best_partner<T, double>};
+inline constexpr Loops<T> loops_of{dense_tile<T>,
+                                   add_dense_tile<T>,
+                                   add_dense_tile_both_ways<T>,
+                                   transform_row<T>,
+                                   accumulate<T>,
+                                   add_row<T>,
+                                   dot<T>,
+                                   square<T>,
+                                   sparse_tile<T>,
+                                   update_and_extremes<T, double>,
+                                   best_partner<T, double>};

@@ -231,18 +231,19 @@ class Vectors {
     }
   }
 
+  // |x|^2, rounded like the product of x and x in a tile: what is divided by it is exactly 1 for a vector with itself.
   double squared_norm(std::size_t id) const {
-    double sum = 0.0;
     if (samples_.sparse) {
-      for_each_entry(samples_, id, [&](std::size_t, double x) { sum += x * x; });
-    } else {
-      for (std::size_t f = 0; f < samples_.features; ++f) {
-        double x = samples_.value(id * samples_.features + f);
-        if (spec_.weights) x *= spec_.weights[f];
-        sum += double(T(x)) * double(T(x));
-      }
+      std::vector<double> entries;
+      for_each_entry(samples_, id, [&](std::size_t, double x) { entries.push_back(x); });
+      return in_double_.dot(entries.data(), entries.data(), 1, entries.size());
     }
-    return sum;
+    std::vector<T> row(samples_.features);
+    for (std::size_t f = 0; f < row.size(); ++f) {
+      const double x = samples_.value(id * row.size() + f);
+      row[f] = T(spec_.weights ? x * spec_.weights[f] : x);
+    }
+    return double(loops_.square(row.data(), row.size()));
   }
 
   double measure_with_itself(std::size_t id) const {
@@ -252,16 +253,17 @@ class Vectors {
       case Measure::match:
         return double(samples_.features);
       case Measure::min: {
-        double sum = 0.0;
         const std::size_t d = samples_.features;
         if (samples_.sparse) {
+          double sum = 0.0;
           for_each_entry(samples_, id, [&](std::size_t, double x) { sum += x; });
-        } else {
-          for (std::size_t f = 0; f < d; ++f) {
-            sum += samples_.value(id * d + f) * (spec_.weights ? spec_.weights[f] : 1.0);
-          }
+          return sum;
         }
-        return sum;
+        T sum = 0;
+        for (std::size_t f = 0; f < d; ++f) {
+          sum += T(samples_.value(id * d + f) * (spec_.weights ? spec_.weights[f] : 1.0));
+        }
+        return double(sum);
       }
       default:
         return 0.0;

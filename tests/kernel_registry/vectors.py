@@ -17,7 +17,7 @@ KERNELS = {
     "Constant": lambda: kernels.Constant(1.7),
     "Cosine": lambda: kernels.Cosine(),
     "Exponential": lambda: kernels.Exponential(gamma=0.7),
-    "Function": lambda: kernels.Function(smaller_first_feature),
+    "FromFunction": lambda: kernels.FromFunction(smaller_first_feature),
     "Hamming": lambda: kernels.Hamming(),
     "Hamming normalized": lambda: kernels.Hamming(normalize=True),
     "Indexed": lambda: kernels.Indexed(STORED),
@@ -71,4 +71,4 @@ WRONG = {
     "vectors": [WORDS, np.array([["a", "b"], ["c", "d"]]), [["a", 1.0], ["b", 2.0]], np.array(["a", "b"])],
 }
 
-HOLDS_DATA = (kernels.Function, kernels.Indexed)
+HOLDS_DATA = (kernels.FromFunction, kernels.Indexed)

@@ -12,9 +12,9 @@ array([[1.   , 0.135],
 
 from typing import Any
 
-from mercer.kernels.algebra import Constant, Power, Product, Sum
+from mercer.kernels.algebra import Constant, Normalized, Power, Product, Sum
 from mercer.kernels.base import Kernel, NativeSpec
-from mercer.kernels.given import Function, Indexed
+from mercer.kernels.given import FromFunction, Indexed
 from mercer.kernels.vectors import (
     RBF,
     Chi2,
@@ -37,7 +37,7 @@ __all__ = [
     "Constant",
     "Cosine",
     "Exponential",
-    "Function",
+    "FromFunction",
     "Hamming",
     "Indexed",
     "Intersection",
@@ -46,6 +46,7 @@ __all__ = [
     "Linear",
     "Matern",
     "NativeSpec",
+    "Normalized",
     "Polynomial",
     "Power",
     "Product",
@@ -81,7 +82,7 @@ def as_kernel(kernel: Any) -> Kernel:
     Parameters
     ----------
     kernel : str, Kernel or callable
-        A name gives the kernel with default parameters; a callable is wrapped in `Function`; a kernel is
+        A name gives the kernel with default parameters; a callable is wrapped in `FromFunction`; a kernel is
         returned as it is.
 
     Returns
@@ -109,5 +110,5 @@ def as_kernel(kernel: Any) -> Kernel:
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
         raise TypeError(f"kernel must be an instance, got the class {kernel.__name__}; write {kernel.__name__}().")
     if callable(kernel):
-        return Function(kernel)
+        return FromFunction(kernel)
     raise TypeError(f"kernel must be a Kernel, a callable, 'precomputed' or one of {names}, got {kernel!r}.")

@@ -1,6 +1,6 @@
 """What a kernel is: parameters in, numbers out."""
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -292,9 +292,20 @@ class Kernel(BaseEstimator):
         """An integer power >= 1, k(x, x')^p."""
         from mercer.kernels.algebra import Power
 
-        if isinstance(self, Power) and isinstance(exponent, Integral):
-            return Power(self.kernel, self.exponent * exponent)._checked()
-        return Power(self, exponent)._checked()
+        power = Power(self, exponent)
+        power._check_exponent()
+        return Power(self.kernel, self.exponent * exponent) if isinstance(self, Power) else power
+
+    def normalized(self):
+        """The kernel normalised, k(x, x') / sqrt(k(x, x) k(x', x')); see `Normalized`.
+
+        Returns
+        -------
+        Normalized
+        """
+        from mercer.kernels.algebra import Normalized
+
+        return Normalized(self)
 
     # --- equality -----------------------------------------------------------------------------------------
 

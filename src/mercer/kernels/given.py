@@ -1,17 +1,18 @@
 """Kernels that are given: as a function, or as a matrix."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer.errors import DomainError
 from mercer.kernels.base import Kernel
-from mercer.kernels.samples import describe, n_samples, row_blocks
+from mercer.kernels.samples import describe, each, n_samples, row_blocks
+from mercer.parameters import Choice
 
-__all__ = ["Function", "Indexed"]
+__all__ = ["FromFunction", "Indexed"]
 
 
-class Function(Kernel):
+class FromFunction(Kernel):
     """A kernel computed by a function of your own.
 
     Parameters
@@ -19,6 +20,8 @@ class Function(Kernel):
     function : callable
         ``function(X, Y)`` returns the kernel matrix of shape (n, m), as in scikit-learn's support vector
         machines. It sees the samples as they were given, whatever they are.
+    pairwise : bool, default=False
+        True: ``function(x, y)`` takes two samples and returns a number.
 
     See Also
     --------
@@ -28,38 +31,64 @@ class Function(Kernel):
     Notes
     -----
     Whether the kernel is positive semi-definite is not known, so `definite` is None. Costs what the
-    function costs; the diagonal is read off small blocks.
+    function costs; the diagonal is read off small blocks. A pairwise function is called for every pair; where all
+    samples are compared with each other, once for both orders.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.kernels import Function
-    >>> def common_letters(X, Y):
-    ...     return np.array([[len(set(x) & set(y)) for y in Y] for x in X])
-    >>> Function(common_letters)(["stay", "stray", "play"])
+    >>> from mercer.kernels import FromFunction
+    >>> def common_letters(x, y):
+    ...     return len(set(x) & set(y))
+    >>> FromFunction(common_letters, pairwise=True)(["stay", "stray", "play"])
     array([[4., 4., 2.],
            [4., 5., 2.],
            [2., 2., 4.]])
+    >>> def products(X, Y):
+    ...     return np.asarray(X) @ np.asarray(Y).T
+    >>> FromFunction(products)([[1.0], [2.0]])
+    array([[1., 2.],
+           [2., 4.]])
     """
 
     domain = "any"
     definite = None
+    _parameters: ClassVar = {"pairwise": Choice(False, True)}
 
-    def __init__(self, function):
+    def __init__(self, function, pairwise=False):
         self.function = function
+        self.pairwise = pairwise
 
     def _check_parameters(self):
+        super()._check_parameters()
         if not callable(self.function):
             raise TypeError(f"function must be callable as function(X, Y), got {self.function!r}.")
 
     def _matrix(self, X, Y):
-        K = np.asarray(self.function(X, Y))
+        K = self._pairs(X, Y) if self.pairwise else np.asarray(self.function(X, Y))
         if K.dtype != np.float32:
             K = K.astype(np.float64, copy=False)
         if K.shape != (expected := (n_samples(X), n_samples(Y))):
             raise ValueError(f"The kernel function returned shape {K.shape} where {expected} was expected.")
         if not np.isfinite(K).all():
             raise ValueError("The kernel function returned NaN or infinity.")
+        return K
+
+    def _diag(self, X):
+        if not self.pairwise:
+            return super()._diag(X)
+        return np.array([self.function(x, x) for x in each(X)], dtype=np.float64)
+
+    def _pairs(self, X: Any, Y: Any) -> np.ndarray:
+        rows, columns = list(each(X)), list(each(Y))
+        if X is not Y:
+            return np.array([[self.function(x, y) for y in columns] for x in rows], dtype=np.float64).reshape(
+                len(rows), len(columns)
+            )
+        K = np.empty((len(rows), len(rows)))
+        for i, x in enumerate(rows):
+            K[i, : i + 1] = [self.function(x, y) for y in rows[: i + 1]]
+            K[: i + 1, i] = K[i, : i + 1]
         return K
 
 
@@ -76,7 +105,7 @@ class Indexed(Kernel):
 
     See Also
     --------
-    Function : A kernel given as a function.
+    FromFunction : A kernel given as a function.
 
     Notes
     -----

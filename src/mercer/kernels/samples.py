@@ -3,11 +3,12 @@
 Nothing here changes what the caller gave: a conversion makes a copy, and only when one is needed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, issparse, vstack
 from sklearn.utils.validation import check_array
 
 from mercer.errors import DomainError
@@ -21,15 +22,45 @@ LARGEST_EXACT = 1 << 53
 
 
 def n_samples(X: Any) -> int:
-    """Number of samples in an array, a sparse matrix, a data frame or a sequence of any objects."""
+    """Number of samples in an array, a sparse matrix, a data frame, a dict of columns or a sequence of any objects."""
+    if isinstance(X, Mapping):
+        return n_samples(next(iter(X.values()))) if X else 0
     return X.shape[0] if hasattr(X, "shape") else len(X)
 
 
 def take(X: Any, rows: Any) -> Any:
     """Some of the samples, by a slice or by their numbers, in the container they came in."""
+    if isinstance(X, Mapping):
+        return {name: take(column, rows) for name, column in X.items()}
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     return X[rows] if hasattr(X, "shape") or isinstance(rows, slice) else [X[i] for i in rows]
+
+
+def each(X: Any) -> Iterator[Any]:
+    """The samples one by one: rows of an array or a table, objects of a sequence."""
+    if isinstance(X, Mapping):
+        columns = {name: list(each(column)) for name, column in X.items()}
+        return ({name: column[i] for name, column in columns.items()} for i in range(n_samples(X)))
+    if issparse(X):
+        return (X[[i]] for i in range(X.shape[0]))
+    if hasattr(X, "iloc"):
+        return (X.iloc[i] for i in range(len(X)))
+    if hasattr(X, "iter_rows"):  # a polars frame
+        return X.iter_rows(named=True)
+    return iter(X)
+
+
+def together(X: Any, Y: Any) -> Any:
+    """The samples of X, then those of Y, which come in the same kind of container."""
+    if isinstance(X, Mapping):
+        return {name: together(column, Y[name]) for name, column in X.items()}
+    if issparse(X) or issparse(Y):
+        return vstack([csr_array(X), csr_array(Y)], format="csr")
+    package = type(X).__module__.partition(".")[0]
+    if package in ("pandas", "polars"):
+        return import_module(package).concat([X, Y])
+    return np.concatenate([X, Y]) if isinstance(X, np.ndarray) else [*X, *Y]
 
 
 def row_blocks(n: int, m: int) -> Iterator[slice]:

@@ -1,0 +1,241 @@
+"""What kernels made of kernels share: children with names, samples prepared once for each child."""
+
+import inspect
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import hstack, issparse
+from sklearn.base import clone
+
+from mercer.errors import DomainError
+from mercer.kernels.base import Kernel
+from mercer.kernels.samples import n_samples, take
+
+__all__ = ["Composite", "Parts", "Pointwise", "Wrapped", "bracketed", "check_child", "side_by_side"]
+
+
+class Parts:
+    """Samples in several forms side by side, such as each child of a kernel wants them.
+
+    Parameters
+    ----------
+    *parts
+        Each has the same number of samples.
+    """
+
+    __slots__ = ("parts",)
+
+    def __init__(self, *parts: Any):
+        self.parts = parts
+
+    @property
+    def shape(self) -> tuple[int]:
+        """Number of samples, as an array of samples would have it."""
+        return (n_samples(self.parts[0]),)
+
+    def __getitem__(self, rows: Any) -> "Parts":
+        return Parts(*(take(part, rows) for part in self.parts))
+
+
+def one_part(X: Any, i: int) -> Any:
+    """The samples for child number i: its own part of prepared samples, else the samples as they were given."""
+    return X.parts[i] if isinstance(X, Parts) else X
+
+
+def bracketed(kernel: Kernel) -> str:
+    """An expression that can stand as a term, factor or base."""
+    return f"({kernel!r})" if hasattr(kernel, "symbol") else repr(kernel)
+
+
+def side_by_side(blocks: list[Any]) -> Any:
+    """Feature vectors next to each other, as CSR if one of the blocks is sparse."""
+    return hstack(blocks, format="csr") if any(map(issparse, blocks)) else np.hstack(blocks)
+
+
+def check_child(owner: Kernel, kernel: Any) -> None:
+    """Refuse what is no kernel."""
+    if not isinstance(kernel, Kernel):
+        name = type(owner).__name__
+        raise TypeError(f"{name} needs a kernel, got {kernel!r}; as_kernel turns names into kernels.")
+
+
+class Composite(Kernel):
+    """Kernels as children, named by their position: parameter ``"0__gamma"`` is gamma of the first."""
+
+    symbol: ClassVar[str]
+
+    def __init__(self, *kernels):
+        self.kernels = kernels
+        self._check_children()
+
+    def _check_children(self):
+        name = type(self).__name__
+        if not self.kernels:
+            raise ValueError(f"{name} needs at least one kernel.")
+        for kernel in self.kernels:
+            check_child(self, kernel)
+        by_domain = {kernel.domain: kernel for kernel in self.kernels if kernel.domain != "any"}
+        if len(by_domain) > 1:
+            sides = " and ".join(f"{type(k).__name__} on {domain}" for domain, k in by_domain.items())
+            raise DomainError(f"{name} needs kernels on one kind of samples, got {sides}.")
+
+    @property
+    def domain(self) -> str:  # type: ignore[override]
+        domains = [kernel.domain for kernel in self.kernels]
+        return next((domain for domain in domains if domain != "any"), "any")
+
+    @property
+    def definite(self) -> bool | None:  # type: ignore[override]
+        known = [kernel.definite for kernel in self.kernels]
+        return False if False in known else None if None in known else True
+
+    def resolve(self, X, sample_weight=None):
+        return type(self)(*(kernel.resolve(X, sample_weight) for kernel in self.kernels))
+
+    def prepare(self, X, Y=None):
+        if Y is None or Y is X:
+            both = Parts(*(kernel.prepare(one_part(X, i))[0] for i, kernel in enumerate(self.kernels)))
+            return both, both
+        pairs = [kernel.prepare(one_part(X, i), one_part(Y, i)) for i, kernel in enumerate(self.kernels)]
+        return Parts(*(x for x, _ in pairs)), Parts(*(y for _, y in pairs))
+
+    def _each(self, *samples: Parts) -> list[tuple[Any, ...]]:
+        """Every child with its own form of prepared samples."""
+        return list(zip(self.kernels, *(part.parts for part in samples), strict=True))
+
+    def _check_parameters(self):
+        for kernel in self.kernels:
+            kernel._check_parameters()
+
+    def _unresolved(self):
+        return [f"{i}__{name}" for i, kernel in enumerate(self.kernels) for name in kernel._unresolved()]
+
+    # scikit-learn reads parameters off the signature; ours are the children.
+
+    def get_params(self, deep=True):
+        """Children by position and, if `deep`, their parameters.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to include the parameters of the children, as ``"0__gamma"``.
+
+        Returns
+        -------
+        dict
+        """
+        params: dict[str, Any] = {str(i): kernel for i, kernel in enumerate(self.kernels)}
+        if deep:
+            for i, kernel in enumerate(self.kernels):
+                params.update({f"{i}__{name}": value for name, value in kernel.get_params().items()})
+        return params
+
+    def set_params(self, **params):
+        """Replace children (``"0"``) or set their parameters (``"0__gamma"``).
+
+        Parameters
+        ----------
+        **params : dict
+            As a dictionary, ``set_params(**{"0__gamma": 2.0})``, since names cannot start with a digit.
+
+        Returns
+        -------
+        Kernel
+            This kernel.
+        """
+        children = list(self.kernels)
+        nested: dict[int, dict[str, Any]] = {}
+        for name, value in params.items():
+            position, _, rest = name.partition("__")
+            if not (position.isdecimal() and int(position) < len(children)):
+                valid = ", ".join(map(str, range(len(children))))
+                raise ValueError(f"Invalid parameter {name!r} for {self!r}; its children are named {valid}.")
+            if rest:
+                nested.setdefault(int(position), {})[rest] = value
+            else:
+                children[int(position)] = value
+        replaced = type(self)(*children)
+        for position, values in nested.items():
+            children[position].set_params(**values)
+        self.kernels = replaced.kernels
+        return self
+
+    def __sklearn_clone__(self):
+        return type(self)(*(clone(kernel) for kernel in self.kernels))
+
+    def __repr__(self, N_CHAR_MAX=700):
+        return self.symbol.join(map(bracketed, self.kernels))
+
+
+class Wrapped(Kernel):
+    """One kernel inside another, its parameter `kernel`.
+
+    Samples, domain, definiteness and words that wait for the data are those of the kernel inside, unless a subclass
+    says otherwise.
+    """
+
+    kernel: Any
+
+    @property
+    def domain(self) -> str:  # type: ignore[override]
+        return self.kernel.domain
+
+    @property
+    def definite(self) -> bool | None:  # type: ignore[override]
+        return self.kernel.definite
+
+    def resolve(self, X, sample_weight=None):
+        self._check_parameters()
+        return self._with(kernel=self.kernel.resolve(X, sample_weight))
+
+    def prepare(self, X, Y=None):
+        return self.kernel.prepare(X, Y)
+
+    def _with(self, **changed: Any) -> "Wrapped":
+        """A copy in which some parameters are others."""
+        kept = self.get_params(deep=False)
+        return type(self)(**{**{name: clone(value, safe=False) for name, value in kept.items()}, **changed})
+
+    def _check_parameters(self):
+        check_child(self, self.kernel)
+        super()._check_parameters()
+        self.kernel._check_parameters()
+
+    def _unresolved(self):
+        return [*super()._unresolved(), *(f"kernel__{name}" for name in self.kernel._unresolved())]
+
+    def _vjp_inside(self, X: Any, V: np.ndarray) -> dict[str, Any]:
+        """Derivatives by the parameters of the kernel inside, for the weights V of its values."""
+        return {f"kernel__{name}": value for name, value in self.kernel._vjp(X, V).items()}
+
+    def __repr__(self, N_CHAR_MAX=700):
+        default = {name: p.default for name, p in inspect.signature(type(self)).parameters.items()}
+        params = self.get_params(deep=False)
+        told = (f"{name}={params[name]!r}" for name in default if not _same(params[name], default[name]))
+        return f"{type(self).__name__}({', '.join(told)})"
+
+
+class Pointwise(Wrapped):
+    """A function of the values of a kernel, k(x, x') = f(k0(x, x')).
+
+    A subclass gives f in ``_of`` and its derivative in ``_slope``.
+    """
+
+    def _of(self, K: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def _slope(self, K: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def _matrix(self, X, Y):
+        return self._of(self.kernel._matrix(X, Y))
+
+    def _diag(self, X):
+        return self._of(self.kernel._diag(X))
+
+    def _vjp(self, X, W):
+        return self._vjp_inside(X, W * self._slope(self.kernel._matrix(X, X)))
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a is b or (type(a) is type(b) and not isinstance(a, np.ndarray) and bool(a == b))

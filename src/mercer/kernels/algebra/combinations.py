@@ -1,0 +1,278 @@
+"""Kernels joined: the constant kernel, sums and products."""
+
+from functools import reduce
+from operator import add, mul
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer.kernels.algebra.base import Composite, side_by_side
+from mercer.kernels.base import Kernel
+from mercer.kernels.samples import n_samples
+from mercer.parameters import Number
+
+__all__ = ["Constant", "Product", "Sum"]
+
+
+class Constant(Kernel):
+    r"""Constant kernel, the same number for every pair of samples.
+
+    .. math:: k(x, x') = c
+
+    Added to another kernel it gives the feature space one more coordinate, :math:`\sqrt c` for every
+    sample: a bias that is part of the weight vector. Multiplied with another kernel it is a scale. Numbers
+    in an expression become constant kernels, ``2 * RBF() + 1``.
+
+    Parameters
+    ----------
+    value : float, default=1.0
+        The number c >= 0. A larger one lets the bias grow at less cost.
+
+    See Also
+    --------
+    Sum, Product : What the constant is used in.
+
+    Notes
+    -----
+    Works on samples of any kind. Time and memory O(nm).
+
+    References
+    ----------
+    .. [1] L. Wehenkel, P. Geurts, Kernel-based methods, lecture notes, "Examples of kernels".
+
+    Examples
+    --------
+    >>> from mercer.kernels import Constant
+    >>> Constant(2.0)(["any", "samples"])
+    array([[2., 2.],
+           [2., 2.]])
+    """
+
+    domain = "any"
+    _parameters: ClassVar = {"value": Number(0)}
+
+    def __init__(self, value=1.0):
+        self.value = value
+
+    def _matrix(self, X, Y):
+        single = getattr(X, "dtype", None) == np.float32 == getattr(Y, "dtype", None)
+        return np.full((n_samples(X), n_samples(Y)), self.value, dtype=np.float32 if single else np.float64)
+
+    def _diag(self, X):
+        single = getattr(X, "dtype", None) == np.float32
+        return np.full(n_samples(X), self.value, dtype=np.float32 if single else np.float64)
+
+    def _log_matrix(self, X, Y):
+        return _logarithm(self._matrix(X, Y))
+
+    def _log_diag(self, X):
+        return _logarithm(self._diag(X))
+
+    def features(self, X):
+        """The root of the constant, as the one coordinate of every sample.
+
+        Parameters
+        ----------
+        X : n samples
+
+        Returns
+        -------
+        ndarray of shape (n, 1)
+        """
+        self._check_parameters()
+        return np.full((n_samples(X), 1), np.sqrt(self.value))
+
+    def _dot(self, X, Y, V):
+        return np.tile(self.value * V.sum(axis=0), (n_samples(X), 1))
+
+    def _vjp(self, X, W):
+        return {"value": float(W.sum())}
+
+
+class Sum(Composite):
+    r"""Sum of kernels, usually written ``k1 + k2``.
+
+    .. math:: k(x, x') = \sum_r k_r(x, x')
+
+    The feature spaces are put side by side.
+
+    Parameters
+    ----------
+    *kernels : Kernel
+        The terms, all on the same kind of samples. They are named by position: ``get_params()["0__gamma"]``
+        is gamma of the first, and an estimator knows it as ``kernel__0__gamma``.
+
+    See Also
+    --------
+    Product : Kernels multiplied.
+
+    Notes
+    -----
+    Costs what the terms cost together. ``(a + b) + c`` is one sum of three terms.
+
+    References
+    ----------
+    .. [1] C. Campbell, Y. Ying, Learning with Support Vector Machines, 2011, section 3.2.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear, RBF
+    >>> RBF(gamma=1.0) + Linear() + 1
+    RBF(gamma=1.0) + Linear() + Constant()
+    >>> (Linear() + 1)([[1.0], [2.0]])
+    array([[2., 3.],
+           [3., 5.]])
+    """
+
+    symbol = " + "
+
+    def _matrix(self, X, Y):
+        return reduce(add, (kernel._matrix(x, y) for kernel, x, y in self._each(X, Y)))
+
+    def _diag(self, X):
+        return reduce(add, (kernel._diag(x) for kernel, x in self._each(X)))
+
+    def _log_matrix(self, X, Y):
+        if self._log_diag(X[:0]) is None:
+            return None
+        return reduce(np.logaddexp, (kernel._log_matrix(x, y) for kernel, x, y in self._each(X, Y)))
+
+    def _log_diag(self, X):
+        logs = [kernel._log_diag(x) for kernel, x in self._each(X)]
+        return None if any(log is None for log in logs) else reduce(np.logaddexp, logs)
+
+    def _dot(self, X, Y, V):
+        return reduce(add, (kernel._dot(x, y, V) for kernel, x, y in self._each(X, Y)))
+
+    def _dot_rows(self, X, Y, rows):
+        return reduce(add, (kernel._dot_rows(x, y, rows) for kernel, x, y in self._each(X, Y)))
+
+    def _vjp(self, X, W):
+        parts = ((i, kernel._vjp(x, W)) for i, (kernel, x) in enumerate(self._each(X)))
+        return {f"{i}__{name}": value for i, part in parts for name, value in part.items()}
+
+    def features(self, X):
+        """Explicit feature vectors of the terms, side by side.
+
+        Parameters
+        ----------
+        X : n samples
+
+        Returns
+        -------
+        ndarray or CSR array of shape (n, n_components)
+            Sparse if those of one term are.
+        """
+        return side_by_side([kernel.features(X) for kernel in self._ready(X).kernels])
+
+
+class Product(Composite):
+    r"""Product of kernels, usually written ``k1 * k2``; ``2 * k`` is the product with a constant kernel.
+
+    .. math:: k(x, x') = \prod_r k_r(x, x')
+
+    The feature space is the tensor product of the feature spaces.
+
+    Parameters
+    ----------
+    *kernels : Kernel
+        The factors, all on the same kind of samples. They are named by position: ``get_params()["0__gamma"]``
+        is gamma of the first, and an estimator knows it as ``kernel__0__gamma``.
+
+    See Also
+    --------
+    Sum : Kernels added.
+    Power : A kernel multiplied with itself.
+
+    Notes
+    -----
+    Costs what the factors cost together. ``(a * b) * c`` is one product of three factors.
+
+    References
+    ----------
+    .. [1] C. Campbell, Y. Ying, Learning with Support Vector Machines, 2011, section 3.2.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear, RBF
+    >>> 2 * RBF(gamma=1.0) * (Linear() + 1)
+    Constant(value=2.0) * RBF(gamma=1.0) * (Linear() + Constant())
+    >>> (2 * Linear())([[1.0], [2.0]])
+    array([[2., 4.],
+           [4., 8.]])
+    """
+
+    symbol = " * "
+
+    def _matrix(self, X, Y):
+        factor, others = self._factored(X, Y)
+        return reduce(mul, (kernel._matrix(x, y) for kernel, x, y in others)) * factor
+
+    def _diag(self, X):
+        factor, others = self._factored(X)
+        return reduce(mul, (kernel._diag(x) for kernel, x in others)) * factor
+
+    def _log_matrix(self, X, Y):
+        if self._log_diag(X[:0]) is None:
+            return None
+        return reduce(add, (kernel._log_matrix(x, y) for kernel, x, y in self._each(X, Y)))
+
+    def _log_diag(self, X):
+        logs = [kernel._log_diag(x) for kernel, x in self._each(X)]
+        return None if any(log is None for log in logs) else reduce(add, logs)
+
+    def _dot(self, X, Y, V):
+        factor, others = self._factored(X, Y)
+        if len(others) > 1:
+            return self._dot_in_blocks(X, Y, V)
+        ((kernel, x, y),) = others
+        return factor * kernel._dot(x, y, V)
+
+    def _dot_rows(self, X, Y, rows):
+        factor, others = self._factored(X, Y)
+        if len(others) > 1:
+            return super()._dot_rows(X, Y, rows)
+        ((kernel, x, y),) = others
+        return factor * kernel._dot_rows(x, y, rows)
+
+    def _vjp(self, X, W):
+        matrices = [kernel._matrix(x, x) for kernel, x in self._each(X)]
+        derivatives = {}
+        for i, (kernel, x) in enumerate(self._each(X)):
+            # d(prod_r K_r) = sum_i dK_i * prod_{r != i} K_r
+            rest = W.copy()
+            for j, K in enumerate(matrices):
+                if j != i:
+                    rest *= K
+            derivatives.update({f"{i}__{name}": value for name, value in kernel._vjp(x, rest).items()})
+        return derivatives
+
+    def features(self, X):
+        """Explicit feature vectors: the one factor's that is no constant, times the root of the constants.
+
+        Parameters
+        ----------
+        X : n samples
+
+        Returns
+        -------
+        ndarray or CSR array of shape (n, n_components)
+        """
+        kernel = self._ready(X)
+        factor, others = kernel._factored(kernel.prepare(X)[0])
+        if len(others) > 1:
+            return super().features(X)
+        return others[0][0].features(X) * np.sqrt(factor)
+
+    def _factored(self, *samples: Any) -> tuple[float, list[tuple[Any, ...]]]:
+        """The constants as one number, and the other factors (at least one) with their samples."""
+        each = self._each(*samples)
+        constants = [one for one in each if type(one[0]) is Constant]
+        others = [one for one in each if type(one[0]) is not Constant]
+        factor = float(np.prod([kernel.value for kernel, *_ in constants]))
+        return factor, others or [(Constant(), *constants[0][1:])]
+
+
+def _logarithm(values: np.ndarray) -> np.ndarray:
+    with np.errstate(divide="ignore"):  # log 0 is -inf
+        return np.log(values)
