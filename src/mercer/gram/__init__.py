@@ -1,7 +1,59 @@
-"""Kernel matrices as objects: where their numbers come from, what they cost, whether they are definite."""
+"""Kernel matrices as objects: where their numbers come from, what they cost, what they tell, how they are repaired.
 
+What is about matrices takes a kernel matrix K, an array or a `Gram`: `spectrum`, `diagnose`, `center`, `alignment`, the
+repair of indefinite similarities (`clip`, ..., `Repair`). What is about samples in feature space takes a kernel and
+samples: `Expansion`, `distances`, `mmd_test`, ...; for a stored matrix there is the kernel `mercer.kernels.Indexed`.
+"""
+
+from mercer.gram.alignment import alignment, alignment_gradient, centered_alignment, ideal_kernel
+from mercer.gram.centering import center, normalize
+from mercer.gram.diagnosis import Diagnosis, Finding, diagnose
+from mercer.gram.distances import Centrality, centrality, distances, distances_to_mean
+from mercer.gram.expansions import Expansion
 from mercer.gram.linear import LinearGram
 from mercer.gram.memory import memory_budget
+from mercer.gram.proxy import ProxyKernel, proxy_kernel
+from mercer.gram.repair import Repair, clip, flip, shift, square
 from mercer.gram.sources import FunctionGram, Gram, MatrixGram, VectorGram, make_gram
+from mercer.gram.spectrum import Spectrum, eigenvalues, is_conditionally_psd, is_psd, spectrum
+from mercer.gram.two_samples import TwoSampleTest, mmd, mmd_test, squared_mmd
 
-__all__ = ["FunctionGram", "Gram", "LinearGram", "MatrixGram", "VectorGram", "make_gram", "memory_budget"]
+__all__ = [
+    "Centrality",
+    "Diagnosis",
+    "Expansion",
+    "Finding",
+    "FunctionGram",
+    "Gram",
+    "LinearGram",
+    "MatrixGram",
+    "ProxyKernel",
+    "Repair",
+    "Spectrum",
+    "TwoSampleTest",
+    "VectorGram",
+    "alignment",
+    "alignment_gradient",
+    "center",
+    "centered_alignment",
+    "centrality",
+    "clip",
+    "diagnose",
+    "distances",
+    "distances_to_mean",
+    "eigenvalues",
+    "flip",
+    "ideal_kernel",
+    "is_conditionally_psd",
+    "is_psd",
+    "make_gram",
+    "memory_budget",
+    "mmd",
+    "mmd_test",
+    "normalize",
+    "proxy_kernel",
+    "shift",
+    "spectrum",
+    "square",
+    "squared_mmd",
+]

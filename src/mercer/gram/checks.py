@@ -1,0 +1,64 @@
+"""What kernel matrices, rows of them and weights of samples must be, for the functions of this room."""
+
+from typing import Any
+
+import numpy as np
+
+from mercer.gram.sources import Gram
+
+__all__ = ["as_matrix", "as_rows", "as_weights"]
+
+# Sums in another order differ in the last digits; anything more is another matrix.
+ASYMMETRY = 1e3
+
+
+def as_matrix(K: Any, name: str = "K") -> np.ndarray:
+    """A kernel matrix, or the numbers of a `Gram`, as an exactly symmetric matrix of finite numbers in float64."""
+    if isinstance(K, Gram):
+        matrix, eps = K.rows(np.arange(K.n)), float(np.finfo(K.dtype).eps)
+    else:
+        matrix, eps = _as_table(K, name)
+    n = len(matrix)
+    if matrix.shape != (n, n):
+        raise ValueError(f"{name} must be a square matrix, got shape {matrix.shape}.")
+    mirrored = matrix.T
+    gap, scale = float(np.abs(matrix - mirrored).max()), float(np.abs(matrix).max())
+    if gap > ASYMMETRY * eps * scale:
+        raise ValueError(
+            f"{name} must be symmetric, entries and their mirror images differ by up to {gap:.3g}; "
+            f"pass ({name} + {name}.T) / 2 if that is what you mean."
+        )
+    return 0.5 * (matrix + mirrored) if gap else matrix
+
+
+def as_rows(K: Any, n: int, name: str = "K_new") -> np.ndarray:
+    """Similarities of other samples to the n samples of a matrix, shape (m, n), in float64."""
+    rows, _ = _as_table(K, name)
+    if rows.shape[1] != n:
+        raise ValueError(f"{name} must have a column for each of the {n} samples of K, got shape {rows.shape}.")
+    return rows
+
+
+def _as_table(K: Any, name: str) -> tuple[np.ndarray, float]:
+    """A two-dimensional array in float64, and the relative rounding of its entries."""
+    given = np.asarray(K)
+    if given.dtype.kind not in "biuf":
+        raise ValueError(f"{name} must be a matrix of real numbers, got an array of dtype {given.dtype}.")
+    if given.ndim != 2 or given.size == 0:
+        raise ValueError(f"{name} must be a matrix with at least one row and column, got shape {given.shape}.")
+    if not np.isfinite(given).all():
+        raise ValueError(f"{name} must be finite, it contains NaN or infinity.")
+    eps = np.finfo(given.dtype if given.dtype.kind == "f" else np.float64).eps
+    return given.astype(np.float64, copy=False), float(max(eps, np.finfo(np.float64).eps))
+
+
+def as_weights(sample_weight: Any, n: int, name: str = "sample_weight") -> np.ndarray:
+    """Weights of n samples that add up to one; None: all the same."""
+    if sample_weight is None:
+        return np.full(n, 1.0 / n)
+    w = np.asarray(sample_weight, dtype=np.float64)
+    if w.shape != (n,):
+        raise ValueError(f"{name} has shape {w.shape}, for {n} samples it must be {(n,)}.")
+    if not (np.isfinite(w).all() and (w >= 0).all() and w.any()):
+        raise ValueError(f"{name} must be finite and >= 0, with at least one positive entry.")
+    return w / w.sum()
