@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
+from mercer.gram.centering import centered_rows
 from mercer.gram.checks import as_matrix, as_weights
 
 __all__ = ["alignment", "alignment_gradient", "centered_alignment", "ideal_kernel"]
@@ -179,16 +180,12 @@ class _Pair:
         size = float(np.abs(matrix).max())
         scaled = matrix / size if size else matrix
         if self.centered:
-            scaled = self._center(scaled)
+            scaled = centered_rows(scaled, scaled, self.weight)
         norm = np.sqrt(self._inner(scaled, scaled))
         if norm <= 1e-14:  # nothing but rounding
             kind = "constant" if self.centered else "zero"
             raise ValueError(f"{name} must not be {kind}: it has no direction to align with.")
         return scaled / norm, float(norm * size)
-
-    def _center(self, matrix: np.ndarray) -> np.ndarray:
-        means = np.einsum("ij,j->i", matrix, self.weight)
-        return matrix - means[:, np.newaxis] - means + np.einsum("i,i->", means, self.weight)
 
     def _inner(self, A: np.ndarray, B: np.ndarray) -> float:
         return float(np.einsum("i,j,ij,ij->", self.weight, self.weight, A, B, optimize=False))

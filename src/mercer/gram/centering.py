@@ -44,13 +44,15 @@ def center(K: Any, K_new: Any = None, *, sample_weight: Any = None) -> np.ndarra
     array([[-2., -1.,  3.]])
     """
     matrix = as_matrix(K)
-    w = as_weights(sample_weight, len(matrix))
+    rows = matrix if K_new is None else as_rows(K_new, len(matrix))
+    return centered_rows(rows, matrix, as_weights(sample_weight, len(matrix)))
+
+
+def centered_rows(rows: np.ndarray, matrix: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Rows of kernel values, such as the matrix itself, seen from the mean with weights that add up to one."""
     with_mean = np.einsum("ij,j->i", matrix, w)
-    mean_with_mean = np.einsum("i,i->", w, with_mean)
-    if K_new is None:
-        return matrix - with_mean[:, np.newaxis] - with_mean + mean_with_mean
-    rows = as_rows(K_new, len(matrix))
-    return rows - np.einsum("ij,j->i", rows, w)[:, np.newaxis] - with_mean + mean_with_mean
+    own = with_mean if rows is matrix else np.einsum("ij,j->i", rows, w)
+    return rows - (own[:, np.newaxis] + with_mean) + np.einsum("i,i->", w, with_mean)
 
 
 def normalize(K: Any, rows: Any = None, columns: Any = None) -> np.ndarray:

@@ -64,8 +64,9 @@ def distances(kernel: Any, X: Any, Y: Any = None, *, squared: bool = False) -> n
     kernel, X, Y = as_kernel(kernel), in_full(X), in_full(Y)
     if Y is None:
         kernel = kernel.resolve(X)
-    across, of_X = kernel(X, Y), kernel.diag(X)
-    of_Y = of_X if Y is None else kernel.diag(Y)
+    across = kernel(X, Y)
+    # Of the matrix itself, where it is there: products of other lengths round in other ways.
+    of_X, of_Y = (np.diagonal(across),) * 2 if Y is None else (kernel.diag(X), kernel.diag(Y))
     sizes = of_X[:, np.newaxis] + of_Y
     squares = sizes - 2.0 * across
     return squares if squared else _roots(squares, np.abs(sizes) + 2.0 * np.abs(across))

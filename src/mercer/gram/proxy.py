@@ -17,9 +17,12 @@ __all__ = ["ProxyKernel", "proxy_kernel"]
 
 # A step is taken if what is left of the slope along it is at most this share of the slope at its beginning.
 SLOPE_LEFT = 0.1
-HALVINGS = 60
+SHORTEST = 1e-12
+ROUNDING = 1e-15
 # The solutions of the models are this much more exact than the gap that is asked for.
 INNER = 1e-2
+# Columns of the history.
+VALUE, GAP = 1, 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +68,9 @@ class _Point(NamedTuple):
     """Multipliers with the best proxy for them."""
 
     a: np.ndarray
-    spectrum: tuple[np.ndarray, np.ndarray]  # positive eigenvalues and their vectors
+    values: np.ndarray  # eigenvalues of K0 + v v' / 4 rho
+    vectors: np.ndarray
+    along: np.ndarray  # v along the eigenvectors
     penalty: float
     objective: float  # what is minimised over the multipliers
     gradient: np.ndarray
@@ -128,11 +133,18 @@ def proxy_kernel(
 
     Notes
     -----
-    Projected gradients [1]_ and Nesterov's method [2]_ know first derivatives alone. Here each step solves a quadratic
-    model by `mercer.solvers.SMO`: its curvature :math:`K(\alpha) + (\|v\|^2 I + v v^T) / 4 \rho` is that of the
-    problem where no negative eigenvalue plays a part, and never less, since a projection onto a convex set brings
-    points closer. Some ten to thirty steps are usually enough. A step is halved until the slope along it is nearly
-    gone.
+    Projected gradients [1]_ and Nesterov's method [2]_ know first derivatives alone. Here each step is one of Newton's:
+    it solves, by `mercer.solvers.SMO`, the quadratic programme with the gradient and the curvature at hand. With the
+    eigenvectors U and eigenvalues :math:`\lambda` of :math:`K_0 + v v^T / 4 \rho` and :math:`c = U^T v` the curvature
+    is
+
+    .. math::
+
+        U \left[\operatorname{diag}(\lambda_+ + B c^2 / 4 \rho) + \operatorname{diag}(c) B \operatorname{diag}(c) /
+        4 \rho\right] U^T, \qquad B_{ij} = \frac{\lambda_{i+} - \lambda_{j+}}{\lambda_i - \lambda_j},
+
+    B being the derivative of clipping. A step is halved until the slope along it is nearly gone; usually ten steps
+    are enough.
 
     Time O(n^3) per step, memory O(n^2). Eigenvalues come from LAPACK: results are equal up to rounding for any number
     of threads.
@@ -164,60 +176,62 @@ def proxy_kernel(
             raise ValueError(f"{name} {wrong}")
     labelled = _labelled(index, len(K0))
     sign = _signs(y, len(labelled))
-    cost, inner = np.full(len(sign), float(C)), SMO(tol=max(INNER * tol, 1e-12), precision="float64")
+    cost, inner = np.full(len(sign), float(C)), SMO(tol=INNER * tol, gap_tol=INNER * tol, precision="float64")
 
     def best_proxy(a: np.ndarray) -> _Point:
         v = np.zeros(len(K0))
         v[labelled] = sign * a
         values, vectors = np.linalg.eigh(K0 + np.outer(v, v) / (4.0 * rho))
-        kept = values > 0
-        values, vectors = values[kept], vectors[:, kept]
-        along = vectors.T @ v
-        away = (vectors * values) @ vectors.T - K0
-        penalty = rho * float((away**2).sum())
-        gradient = sign * (vectors[labelled] @ (values * along)) - 1.0
-        objective = 0.5 * float((values * along**2).sum()) - float(a.sum()) - penalty
-        return _Point(a, (values, vectors), penalty, objective, gradient)
+        positive, along = np.maximum(values, 0.0), vectors.T @ v
+        penalty = rho * float((((vectors * positive) @ vectors.T - K0) ** 2).sum())
+        gradient = sign * (vectors[labelled] @ (positive * along)) - 1.0
+        objective = 0.5 * float((positive * along**2).sum()) - float(a.sum()) - penalty
+        return _Point(a, values, vectors, along, penalty, objective, gradient)
 
     def margin_over(point: _Point) -> DualProblem:
-        values, vectors = point.spectrum
-        rows = vectors[labelled] * np.sqrt(values)
+        rows = point.vectors[labelled] * np.sqrt(np.maximum(point.values, 0.0))
         return soft_margin(MatrixGram.of_checked(rows @ rows.T, True), sign, cost)
 
-    def model_of(problem: DualProblem, point: _Point) -> DualProblem:
-        """A quadratic programme with the gradient at the point, and at least the curvature."""
-        v, square = sign * point.a, float((point.a**2).sum())
-        curved = problem.gram.rows(np.arange(len(v))) + np.outer(v, v) / (4.0 * rho)
+    def model_at(point: _Point) -> DualProblem:
+        """The quadratic programme with gradient and curvature of the joint problem at the point."""
+        positive, c = np.maximum(point.values, 0.0), point.along
+        further = _slopes_of_clipping(point.values) / (4.0 * rho)
+        inside = np.diag(positive + further @ c**2) + c[:, np.newaxis] * further * c
+        rows = point.vectors[labelled]
+        curved = rows @ inside @ rows.T
         return DualProblem(
-            gram=MatrixGram.of_checked(curved, True),
-            index=problem.index,
+            gram=MatrixGram.of_checked(0.5 * (curved + curved.T), True),
+            index=np.arange(len(sign)),
             sign=sign,
-            linear=-1.0 - point.a * square / (2.0 * rho),
+            linear=point.gradient - sign * (rows @ (inside @ c)),
             upper=cost,
-            ridge=np.full(len(v), square / (4.0 * rho)),
+            ridge=np.zeros(len(sign)),
             total=0.0,
         )
 
-    point, records, status = best_proxy(np.zeros(len(sign))), [], "max_iter"
-    for step in range(int(max_iter) + 1):
-        problem = margin_over(point)
-        value = problem.objective(point.a, point.gradient)
-        gap = problem.gap(point.a, point.gradient, problem.offsets(point.a, point.gradient))
-        records.append((step, -value, gap, problem.violation(point.a, point.gradient)))
-        if gap <= tol * abs(value):
-            status = "solved"
-            break
-        if step == max_iter:
-            break
-        wanted = inner.solve(model_of(problem, point), point.a).a
-        onwards = _step(point, wanted - point.a, best_proxy)
-        if onwards is None:
+    def assess(point: _Point, step: int) -> tuple[DualProblem, tuple[float, float, float, float]]:
+        """The soft margin over the proxy, and what the point is worth in it: an entry of the history."""
+        problem, a, gradient = margin_over(point), point.a, point.gradient
+        gap = problem.gap(a, gradient, problem.offsets(a, gradient))
+        return problem, (step, -problem.objective(a, gradient), gap, problem.violation(a, gradient))
+
+    point, status = best_proxy(np.zeros(len(sign))), "max_iter"
+    problem, record = assess(point, 0)
+    records = [record]
+    for step in range(1, int(max_iter) + 1):
+        wanted = inner.solve(model_at(point), point.a).a
+        onwards = _line_search(point, wanted - point.a, best_proxy) or best_proxy(wanted)
+        problem_there, there = assess(onwards, step)
+        if onwards.objective >= point.objective and there[GAP] >= record[GAP]:
             status = "stalled"
             break
-        point = onwards
+        point, problem, record = onwards, problem_there, there
+        records.append(record)
+        if record[GAP] <= tol * abs(record[VALUE]):
+            status = "solved"
+            break
 
-    values, vectors = point.spectrum
-    matrix, coefficients = (vectors * values) @ vectors.T, np.zeros(len(K0))
+    matrix, coefficients = (point.vectors * np.maximum(point.values, 0.0)) @ point.vectors.T, np.zeros(len(K0))
     coefficients[labelled] = sign * point.a
     steps, *rest = np.array(records).T.copy()
     result = certify(
@@ -234,20 +248,27 @@ def proxy_kernel(
     return ProxyKernel(0.5 * (matrix + matrix.T), coefficients, point.penalty, result)
 
 
-def _step(point: _Point, direction: np.ndarray, best_proxy: Any) -> _Point | None:
-    """The point along the direction where the slope is nearly gone; None if rounding hides it."""
-    slope = float((point.gradient * direction).sum())
-    noise = 1e-14 * (abs(point.objective) + point.penalty)
-    length = 1.0
-    for _ in range(HALVINGS):
-        if slope >= 0 or length * float(np.abs(direction).max()) <= 1e-15 * float(np.abs(point.a).max(initial=0.0)):
-            return None
+def _line_search(point: _Point, direction: np.ndarray, best_proxy: Any) -> _Point | None:
+    """A point along the direction that is better and where the slope is nearly gone; None if rounding hides it."""
+    slope, length = float((point.gradient * direction).sum()), 1.0
+    as_good = point.objective + ROUNDING * (abs(point.objective) + point.penalty)
+    while slope < 0 and length > SHORTEST:
         tried = best_proxy(point.a + length * direction)
         left = float((tried.gradient * direction).sum())
-        if left <= -SLOPE_LEFT * slope and tried.objective <= point.objective + noise:
+        if left <= -SLOPE_LEFT * slope and tried.objective <= as_good:
             return tried
         length *= 0.5
     return None
+
+
+def _slopes_of_clipping(values: np.ndarray) -> np.ndarray:
+    """(max(a, 0) - max(b, 0)) / (a - b) for all pairs of ascending values; at equal ones the derivative."""
+    first = int(np.searchsorted(values, 0.0, side="right"))  # the first positive one
+    slopes = np.zeros((len(values),) * 2)
+    slopes[first:, first:] = 1.0
+    mixed = values[first:] / (values[first:] - values[:first, np.newaxis])
+    slopes[:first, first:], slopes[first:, :first] = mixed, mixed.T
+    return slopes
 
 
 def _labelled(index: Any, n: int) -> np.ndarray:
@@ -266,5 +287,6 @@ def _signs(y: Any, n: int) -> np.ndarray:
         raise ValueError(f"y must have one label for each of the {n} labelled samples, got shape {y.shape}.")
     classes = np.unique(y)
     if len(classes) != 2:
-        raise ValueError(f"y must have two classes, got {len(classes)}; for more, repair by clip, flip or shift.")
+        found = "1 class" if len(classes) == 1 else f"{len(classes)} classes; for more than two, clip, flip or shift"
+        raise ValueError(f"y must have two classes, got {found}.")
     return np.where(y == classes[1], 1.0, -1.0)

@@ -349,6 +349,6 @@ class Repair(TransformerMixin, BaseEstimator):
 
     def _proxy(self, matrix: np.ndarray, y: Any) -> ProxyKernel:
         if y is None:
-            raise ValueError("y must be given for the method 'proxy', which learns from the labels of two classes.")
+            raise ValueError("Repair(method='proxy') requires y to be passed, but the target y is None.")
         self.proxy_ = proxy_kernel(matrix, y, self.C, self.rho)
         return self.proxy_
