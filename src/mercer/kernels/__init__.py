@@ -12,7 +12,21 @@ array([[1.   , 0.135],
 
 from typing import Any
 
-from mercer.kernels.algebra import Constant, Normalized, Power, Product, Sum
+from mercer.kernels.algebra import (
+    Centered,
+    Constant,
+    Exp,
+    Geometric,
+    Normalized,
+    PolynomialOf,
+    Power,
+    Product,
+    RBFOf,
+    Scaled,
+    Sum,
+    exp,
+    weighted_sum,
+)
 from mercer.kernels.base import Kernel, NativeSpec
 from mercer.kernels.given import FromFunction, Indexed
 from mercer.kernels.vectors import (
@@ -33,11 +47,14 @@ from mercer.kernels.vectors import (
 
 __all__ = [
     "RBF",
+    "Centered",
     "Chi2",
     "Constant",
     "Cosine",
+    "Exp",
     "Exponential",
     "FromFunction",
+    "Geometric",
     "Hamming",
     "Indexed",
     "Intersection",
@@ -48,13 +65,18 @@ __all__ = [
     "NativeSpec",
     "Normalized",
     "Polynomial",
+    "PolynomialOf",
     "Power",
     "Product",
+    "RBFOf",
     "RationalQuadratic",
+    "Scaled",
     "Sigmoid",
     "Sum",
     "Tanimoto",
     "as_kernel",
+    "exp",
+    "weighted_sum",
 ]
 
 ALIASES: dict[str, type[Kernel]] = {

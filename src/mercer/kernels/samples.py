@@ -63,6 +63,19 @@ def together(X: Any, Y: Any) -> Any:
     return np.concatenate([X, Y]) if isinstance(X, np.ndarray) else [*X, *Y]
 
 
+def weighted(X: Any, sample_weight: Any) -> tuple[Any, np.ndarray]:
+    """The samples of positive weight, and their weights."""
+    n = n_samples(X)
+    w = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if w.shape != (n,):
+        raise ValueError(f"sample_weight has shape {w.shape}, for {n} samples it must be {(n,)}.")
+    if not (np.isfinite(w).all() and (w >= 0).all()):
+        raise ValueError("sample_weight must be finite and >= 0.")
+    if not w.any():
+        raise ValueError("resolve needs at least one sample of positive weight.")
+    return (X, w) if w.all() else (take(X, np.flatnonzero(w)), w[w > 0])
+
+
 def row_blocks(n: int, m: int) -> Iterator[slice]:
     """Slices over n rows such that a block of an (n, m) matrix stays within `BLOCK_ENTRIES`."""
     step = max(1, BLOCK_ENTRIES // max(1, m))

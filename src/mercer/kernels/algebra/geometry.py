@@ -1,39 +1,21 @@
-"""Samples moved in feature space: onto the unit sphere."""
+"""Kernels in the geometry of a feature space: lengths, angles, distances, the origin."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import diags_array, issparse
 
 from mercer.errors import DomainError
-from mercer.kernels.algebra.base import Parts, Wrapped, one_part
-from mercer.kernels.samples import take
+from mercer.fingerprint import fingerprint
+from mercer.kernels.algebra.base import Numbered, Parts
+from mercer.kernels.samples import describe, each, n_samples, row_blocks, take, together, weighted
+from mercer.kernels.vectors.bandwidth import MOST_SAMPLES, weighted_median
+from mercer.parameters import Number
 
-__all__ = ["Normalized"]
-
-
-class WithDiagonal(Wrapped):
-    """A kernel computed from another one and its diagonal, which is computed once, when samples are prepared.
-
-    Prepared samples are those of the kernel inside and what ``_of_diag`` makes of them.
-    """
-
-    def prepare(self, X, Y=None):
-        if Y is None or Y is X:
-            both = self._with_diag(self.kernel.prepare(one_part(X, 0))[0])
-            return both, both
-        X, Y = self.kernel.prepare(one_part(X, 0), one_part(Y, 0))
-        return self._with_diag(X), self._with_diag(Y)
-
-    def _with_diag(self, X: Any) -> Parts:
-        return Parts(X, self._of_diag(X))
-
-    def _of_diag(self, X: Any) -> np.ndarray:
-        """The diagonal k(x, x) of the kernel inside, or what is needed of it."""
-        return self.kernel._diag(X)
+__all__ = ["Centered", "Normalized", "RBFOf", "Scaled"]
 
 
-class Normalized(WithDiagonal):
+class Normalized(Numbered):
     r"""A kernel normalised: the cosine of the angle between two samples in its feature space.
 
     .. math:: k(x, x') = \frac{k_0(x, x')}{\sqrt{k_0(x, x)\, k_0(x', x')}}
@@ -73,11 +55,15 @@ class Normalized(WithDiagonal):
     def __init__(self, kernel):
         self.kernel = kernel
 
-    def _of_diag(self, X):
-        logs = self.kernel._log_diag(X)
+    @property
+    def infinitely_divisible(self) -> bool:  # type: ignore[override]
+        return self.kernel.infinitely_divisible
+
+    def _numbers(self, X, inside):
+        logs = self.kernel._log_diag(inside)
         if logs is not None:
             return logs
-        diagonal = self.kernel._diag(X)
+        diagonal = self.kernel._diag(inside)
         if (diagonal < 0).any():
             raise DomainError(
                 f"{type(self.kernel).__name__} cannot be normalised on samples where k(x, x) < 0, "
@@ -101,8 +87,12 @@ class Normalized(WithDiagonal):
 
     def _vjp(self, X, W):
         # With r = k_ii^(-1/2): dK_ij = r_i r_j dk_ij - K_ij (r_i^2 dk_ii + r_j^2 dk_jj) / 2
-        inverse = self._inverse_norms(X)
         WK = W * self._matrix(X, X)
+        if not self._plain(X.parts[0]):
+            # dlog K_ij = dlog k_ij - (dlog k_ii + dlog k_jj) / 2
+            WK[np.diag_indices_from(WK)] -= (WK.sum(axis=0) + WK.sum(axis=1)) / 2
+            return self._named(self.kernel._log_vjp(X.parts[0], WK))
+        inverse = self._inverse_norms(X)
         V = inverse[:, np.newaxis] * W * inverse
         V[np.diag_indices_from(V)] -= inverse**2 * (WK.sum(axis=0) + WK.sum(axis=1)) / 2
         return self._vjp_inside(X.parts[0], V)
@@ -131,8 +121,349 @@ class Normalized(WithDiagonal):
         ndarray or CSR array of shape (n, n_components)
         """
         kernel = self._ready(X)
-        table, inverse = kernel.kernel.features(X), kernel._inverse_norms(kernel.prepare(X)[0])
-        return diags_array(inverse) @ table if issparse(table) else inverse[:, np.newaxis] * table
+        return _rows_times(kernel._inverse_norms(kernel.prepare(X)[0]), kernel.kernel.features(X))
+
+
+class RBFOf(Numbered):
+    r"""Gaussian kernel of the distance that a kernel induces, usually written ``kernel.rbf(sigma)``.
+
+    .. math:: k(x, x') = \exp\Bigl(-\frac{d(x, x')^2}{2 \sigma^2}\Bigr), \qquad
+              d(x, x')^2 = k_0(x, x) + k_0(x', x') - 2 k_0(x, x')
+
+    It gives samples of any kind, strings or graphs, what `RBF` gives vectors.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel :math:`k_0`.
+    sigma : float, "median" or "mean", default="median"
+        Width > 0. Larger means smoother. The words make :math:`2 \sigma^2` the median or mean of :math:`d^2` over all
+        pairs of training samples that differ, as `RBF` does; if all are equal, sigma is 1.
+
+    See Also
+    --------
+    RBF : The same of the linear kernel, computed natively.
+    Normalized : Angles in place of distances.
+
+    Notes
+    -----
+    Costs what the kernel costs, and its diagonal. The words look at up to 2000 different samples, chosen by a hash of
+    their content where there are more. The distance of a sample from itself is exactly 0. All powers of it are kernels.
+
+    References
+    ----------
+    .. [1] J.-P. Vert, K. Tsuda, B. Schölkopf, A primer on kernel methods, 2004, eq. 1.16.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear, RBF
+    >>> X = [[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]]
+    >>> Linear().rbf(sigma=1.0)(X).round(3)
+    array([[1.   , 0.607, 0.135],
+           [0.607, 1.   , 0.082],
+           [0.135, 0.082, 1.   ]])
+    >>> RBF.from_sigma(1.0)(X).round(3)
+    array([[1.   , 0.607, 0.135],
+           [0.607, 1.   , 0.082],
+           [0.135, 0.082, 1.   ]])
+    """
+
+    _parameters: ClassVar = {"sigma": Number(0, above=True, words=("median", "mean"))}
+
+    def __init__(self, kernel, sigma="median"):
+        self.kernel = kernel
+        self.sigma = sigma
+
+    @property
+    def infinitely_divisible(self) -> bool:  # type: ignore[override]
+        return self.kernel.definite is True
+
+    def resolve(self, X, sample_weight=None):
+        resolved: Any = super().resolve(X, sample_weight)
+        if isinstance(self.sigma, str):
+            squared = resolved._typical(self.sigma, *weighted(X, sample_weight))
+            resolved.sigma = float(np.sqrt(squared / 2)) if squared > 0 else 1.0
+        return resolved
+
+    def _typical(self, word: str, X: Any, w: np.ndarray) -> float:
+        """The weighted mean or median of d^2 over pairs of samples that differ; 0 if none do."""
+        if len(w) > MOST_SAMPLES:
+            X, w = _some_different(X, w)
+        X, _ = self.prepare(X)
+        first, second = np.triu_indices(len(w), 1)
+        squared = self._squared_distances(X, X)[first, second].astype(np.float64)
+        pairs, differ = w[first] * w[second], squared > 0
+        if not differ.any():
+            return 0.0
+        squared, pairs = squared[differ], pairs[differ]
+        return float(np.average(squared, weights=pairs) if word == "mean" else weighted_median(squared, pairs))
+
+    def _squared_distances(self, X: Parts, Y: Parts) -> np.ndarray:
+        (X, x), (Y, y) = X.parts, Y.parts
+        return np.maximum(x[:, np.newaxis] + y - 2 * self.kernel._matrix(X, Y), 0)
+
+    def _matrix(self, X, Y):
+        return np.exp(self._squared_distances(X, Y) / (-2 * self.sigma**2))
+
+    def _diag(self, X):
+        return np.ones_like(X.parts[1])
+
+    def _vjp(self, X, W):
+        squared = self._squared_distances(X, X)
+        WK = W * np.exp(squared / (-2 * self.sigma**2))
+        # dK_ij = -K_ij (dk_ii + dk_jj - 2 dk_ij) / (2 sigma^2)
+        V = WK / self.sigma**2
+        V[np.diag_indices_from(V)] -= (WK.sum(axis=0) + WK.sum(axis=1)) / (2 * self.sigma**2)
+        return {"sigma": float(np.vdot(WK, squared)) / self.sigma**3, **self._vjp_inside(X.parts[0], V)}
+
+    def _log_matrix(self, X, Y):
+        return self._squared_distances(X, Y) / (-2 * self.sigma**2)
+
+    def _log_diag(self, X):
+        return np.zeros_like(X.parts[1])
+
+
+class Scaled(Numbered):
+    r"""A kernel times a function of each sample, usually written ``kernel.scaled(f)``.
+
+    .. math:: k(x, x') = f(x)\, k_0(x, x')\, f(x')
+
+    Feature vectors become longer or shorter, or change their sign.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel :math:`k_0`.
+    function : callable
+        ``function(X)`` takes all samples, as they were given, and returns a number for each, which may depend on this
+        sample alone.
+
+    See Also
+    --------
+    Normalized : With f(x) = 1 / sqrt(k(x, x)).
+
+    Notes
+    -----
+    Costs what the kernel costs, and the function once for every sample.
+
+    References
+    ----------
+    .. [1] C. Campbell, Y. Ying, Learning with Support Vector Machines, 2011, section 3.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Linear
+    >>> def decreasing(X):
+    ...     return 1 / (1 + np.abs(np.asarray(X)[:, 0]))
+    >>> Linear().scaled(decreasing)([[1.0], [3.0]])
+    array([[0.25  , 0.375 ],
+           [0.375 , 0.5625]])
+    """
+
+    def __init__(self, kernel, function):
+        self.kernel = kernel
+        self.function = function
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        if not callable(self.function):
+            raise TypeError(f"function must be callable as function(X), got {self.function!r}.")
+
+    def _numbers(self, X, inside):
+        if isinstance(X, Parts):
+            return X.parts[1]
+        numbers, n = np.asarray(self.function(X), dtype=np.float64), n_samples(X)
+        if numbers.shape != (n,) or not np.isfinite(numbers).all():
+            raise ValueError(
+                f"function must return a finite number for each of {n} samples, got {describe(numbers)}"
+                f"{' with NaN or infinity' if numbers.shape == (n,) else ''}."
+            )
+        return numbers
+
+    def _matrix(self, X, Y):
+        (X, x), (Y, y) = X.parts, Y.parts
+        K = self.kernel._matrix(X, Y)
+        return K * (x[:, np.newaxis] * y).astype(K.dtype, copy=False)
+
+    def _diag(self, X):
+        X, x = X.parts
+        diagonal = self.kernel._diag(X)
+        return diagonal * (x * x).astype(diagonal.dtype, copy=False)
+
+    def _dot(self, X, Y, V):
+        (X, x), (Y, y) = X.parts, Y.parts
+        return x[:, np.newaxis] * self.kernel._dot(X, Y, y[:, np.newaxis] * V)
+
+    def _vjp(self, X, W):
+        X, x = X.parts
+        return self._vjp_inside(X, W * (x[:, np.newaxis] * x))
+
+    def features(self, X):
+        """Explicit feature vectors times f(x), of kernels that have feature vectors.
+
+        Parameters
+        ----------
+        X : n samples
+
+        Returns
+        -------
+        ndarray or CSR array of shape (n, n_components)
+        """
+        kernel = self._ready(X)
+        return _rows_times(kernel._numbers(X, None), kernel.kernel.features(X))
+
+
+class Centered(Numbered):
+    r"""A kernel with the mean of some samples as the origin of its feature space.
+
+    .. math:: k(x, x') = \bigl(\phi(x) - \mu\bigr) \cdot \bigl(\phi(x') - \mu\bigr)
+              = k_0(x, x') - m(x) - m(x') + \frac{1}{W} \sum_r w_r m(z_r), \qquad
+              m(x) = \frac{1}{W} \sum_r w_r k_0(x, z_r)
+
+    with :math:`\mu` the mean of the reference samples :math:`z_r` in feature space. Usually written
+    ``kernel.centered()``. The reference is part of the kernel: the value for two samples depends on nothing else.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel :math:`k_0`.
+    reference : samples or "training", default="training"
+        The samples :math:`z_r`; "training": those that a machine is trained on. They are not copied, also not by
+        scikit-learn's ``clone``.
+    weights : array of shape (n_reference,), default=None
+        How often each of them counts, :math:`w_r \ge 0`. None: once. "training" takes the sample weights.
+
+    See Also
+    --------
+    Normalized : Lengths of 1 in place of a mean of 0.
+
+    Notes
+    -----
+    Takes the kernel between all samples and the reference: O(nR) values for R reference samples, and once O(R^2).
+
+    References
+    ----------
+    .. [1] J.-P. Vert, K. Tsuda, B. Schölkopf, A primer on kernel methods, 2004, section 1.3.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear
+    >>> X = [[1.0], [2.0], [6.0]]
+    >>> kernel = Linear().centered(X)
+    >>> kernel(X)
+    array([[ 4.,  2., -6.],
+           [ 2.,  1., -3.],
+           [-6., -3.,  9.]])
+    >>> kernel([[3.0]])
+    array([[0.]])
+    """
+
+    _holds = ("reference", "weights")
+
+    def __init__(self, kernel, reference="training", weights=None):
+        self.kernel = kernel
+        self.reference = reference
+        self.weights = weights
+
+    @property
+    def _waits(self) -> bool:
+        return isinstance(self.reference, str) and self.reference == "training"
+
+    def resolve(self, X, sample_weight=None):
+        resolved: Any = super().resolve(X, sample_weight)
+        if self._waits:
+            resolved.reference, w = weighted(X, sample_weight)
+            resolved.weights = None if (w == 1).all() else w
+        return resolved
+
+    def _unresolved(self):
+        return [*(["reference"] if self._waits else []), *super()._unresolved()]
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        if self._waits:
+            if self.weights is not None:
+                raise ValueError("weights must be None with reference='training', which takes the sample weights.")
+        elif isinstance(self.reference, str) or n_samples(self.reference) == 0:
+            raise ValueError(f"reference must be 'training' or at least one sample, got {self.reference!r}.")
+        else:
+            self._shares()
+
+    def _shares(self) -> np.ndarray:
+        """w_r / W."""
+        n = n_samples(self.reference)
+        w = np.ones(n) if self.weights is None else np.asarray(self.weights, dtype=np.float64)
+        if w.shape != (n,) or not (np.isfinite(w).all() and (w >= 0).all() and w.any()):
+            raise ValueError(f"weights must be {n} numbers >= 0, one for each reference sample, got {self.weights!r}.")
+        return w / w.sum()
+
+    def _numbers(self, X, inside):
+        return X.parts[1] if isinstance(X, Parts) else self._means(X)
+
+    def _numbered(self, X, inside):
+        given = X.parts[2] if isinstance(X, Parts) else X  # for derivatives
+        return Parts(inside, self._numbers(X, inside), given)
+
+    def _means(self, X: Any) -> np.ndarray:
+        """m(x) of samples as they were given."""
+        X, Z = self.kernel.prepare(X, self.reference)
+        means, shares = np.empty(n_samples(X)), self._shares()
+        for rows in row_blocks(n_samples(X), len(shares)):
+            # Sums along rows: products of matrices round by how many rows there are.
+            means[rows] = (np.ascontiguousarray(self.kernel._matrix(take(X, rows), Z)) * shares).sum(axis=1)
+        return means
+
+    def _mean_of_means(self) -> float:
+        # Kept, as it is the same for all samples; by content, since parameters can be set.
+        key = fingerprint(self.kernel, self.reference, self.weights)
+        if self.__dict__.get("_kept", (None,))[0] != key:
+            self._kept = key, float((self._shares() * self._means(self.reference)).sum())
+        return self._kept[1]
+
+    def __getstate__(self):
+        state: Any = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_kept"}
+
+    def _matrix(self, X, Y):
+        (X, x, _), (Y, y, _) = X.parts, Y.parts
+        K = self.kernel._matrix(X, Y)
+        return (K - (x[:, np.newaxis] + y) + self._mean_of_means()).astype(K.dtype, copy=False)
+
+    def _diag(self, X):
+        X, x, _ = X.parts
+        diagonal = self.kernel._diag(X)
+        return (diagonal - (x + x) + self._mean_of_means()).astype(diagonal.dtype, copy=False)
+
+    def _dot(self, X, Y, V):
+        (X, x, _), (Y, y, _) = X.parts, Y.parts
+        total = V.sum(axis=0)
+        return self.kernel._dot(X, Y, V) - x[:, np.newaxis] * total - (y @ V) + self._mean_of_means() * total
+
+    def _vjp(self, X, W):
+        # k = k0(x, x') - sum_r s_r k0(x, z_r) - sum_r s_r k0(z_r, x') + sum_rq s_r s_q k0(z_r, z_q)
+        s = self._shares()
+        V = np.block(
+            [[W, -np.outer(W.sum(axis=1), s)], [-np.outer(s, W.sum(axis=0)), W.sum() * np.outer(s, s)]],
+        )
+        return self._named(self.kernel.vjp(together(X.parts[2], self.reference), V))
+
+
+def _some_different(X: Any, w: np.ndarray) -> tuple[Any, np.ndarray]:
+    """Up to `MOST_SAMPLES` different samples, those with the smallest hashes, and how often each one occurs."""
+    first: dict[str, int] = {}
+    weight: dict[str, float] = {}
+    for i, sample in enumerate(each(X)):
+        key = fingerprint(sample)
+        first.setdefault(key, i)
+        weight[key] = weight.get(key, 0.0) + w[i]
+    keys = sorted(first)[:MOST_SAMPLES]
+    return take(X, np.array([first[key] for key in keys])), np.array([weight[key] for key in keys])
+
+
+def _rows_times(factors: np.ndarray, table: Any) -> Any:
+    """Rows of a dense or sparse table, each times its factor."""
+    return diags_array(factors) @ table if issparse(table) else factors[:, np.newaxis] * table
 
 
 def _over_norms(K: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
