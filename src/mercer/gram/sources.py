@@ -250,14 +250,15 @@ class FunctionGram(Gram):
     """
 
     def __init__(self, kernel: Kernel, X: Any):
-        self.kernel, self.X = kernel, X
-        super().__init__(n_samples(X), kernel.definite)
+        self.kernel = kernel
+        self.X, _ = kernel.prepare(X)
+        super().__init__(n_samples(self.X), kernel.definite)
 
     def native(self) -> tuple:
         return "function", self.rows, self.n
 
     def rows(self, which):
-        block = self.kernel(take(self.X, which), self.X)
+        block = self.kernel._matrix(take(self.X, which), self.X)
         return np.ascontiguousarray(block, dtype=np.float64)
 
     def diag(self):

@@ -15,6 +15,7 @@ from typing import Any
 from mercer.kernels.algebra import (
     Centered,
     Constant,
+    EmpiricalMap,
     Exp,
     Geometric,
     Normalized,
@@ -28,7 +29,11 @@ from mercer.kernels.algebra import (
     weighted_sum,
 )
 from mercer.kernels.base import Kernel, NativeSpec
+from mercer.kernels.cached import Cached
 from mercer.kernels.given import FromFunction, Indexed
+from mercer.kernels.permutations import Kendall, Mallows
+from mercer.kernels.stationary import TranslationInvariant
+from mercer.kernels.tables import Mapped, On
 from mercer.kernels.vectors import (
     RBF,
     Chi2,
@@ -47,10 +52,12 @@ from mercer.kernels.vectors import (
 
 __all__ = [
     "RBF",
+    "Cached",
     "Centered",
     "Chi2",
     "Constant",
     "Cosine",
+    "EmpiricalMap",
     "Exp",
     "Exponential",
     "FromFunction",
@@ -58,12 +65,16 @@ __all__ = [
     "Hamming",
     "Indexed",
     "Intersection",
+    "Kendall",
     "Kernel",
     "Laplacian",
     "Linear",
+    "Mallows",
+    "Mapped",
     "Matern",
     "NativeSpec",
     "Normalized",
+    "On",
     "Polynomial",
     "PolynomialOf",
     "Power",
@@ -74,6 +85,7 @@ __all__ = [
     "Sigmoid",
     "Sum",
     "Tanimoto",
+    "TranslationInvariant",
     "as_kernel",
     "exp",
     "weighted_sum",

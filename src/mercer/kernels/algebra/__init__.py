@@ -7,11 +7,13 @@ coefficients, logarithms and, in general, fractional powers are not: they are re
 
 from mercer.kernels.algebra.combinations import Constant, Product, Sum, weighted_sum
 from mercer.kernels.algebra.functions import Exp, Geometric, PolynomialOf, Power, exp
-from mercer.kernels.algebra.geometry import Centered, Normalized, RBFOf, Scaled
+from mercer.kernels.algebra.geometry import Normalized, RBFOf, Scaled
+from mercer.kernels.algebra.reference import Centered, EmpiricalMap
 
 __all__ = [
     "Centered",
     "Constant",
+    "EmpiricalMap",
     "Exp",
     "Geometric",
     "Normalized",

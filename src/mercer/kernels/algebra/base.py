@@ -181,6 +181,7 @@ class Wrapped(Kernel):
 
     kernel: Any
 
+    _child: ClassVar[str] = "kernel"  # the parameter that holds it
     _holds: ClassVar[tuple[str, ...]] = ()  # parameters that hold data: clones share them
 
     @property
@@ -193,7 +194,7 @@ class Wrapped(Kernel):
 
     def resolve(self, X, sample_weight=None):
         self._check_parameters()
-        return self._with(kernel=self.kernel.resolve(self._seen(X, "X"), sample_weight))
+        return self._with(**{self._child: self.kernel.resolve(self._seen(X, "X"), sample_weight)})
 
     def prepare(self, X, Y=None):
         return self.kernel.prepare(X, Y)
@@ -219,7 +220,7 @@ class Wrapped(Kernel):
         self.kernel._check_parameters()
 
     def _unresolved(self):
-        return [*super()._unresolved(), *(f"kernel__{name}" for name in self.kernel._unresolved())]
+        return [*super()._unresolved(), *(f"{self._child}__{name}" for name in self.kernel._unresolved())]
 
     def _vjp_inside(self, X: Any, V: np.ndarray) -> dict[str, Any]:
         """Derivatives by the parameters of the kernel inside, for the weights V of its values."""
@@ -227,7 +228,7 @@ class Wrapped(Kernel):
 
     def _named(self, derivatives: dict[str, Any]) -> dict[str, Any]:
         """Derivatives of the kernel inside, by the names that its parameters have here."""
-        return {f"kernel__{name}": value for name, value in derivatives.items()}
+        return {f"{self._child}__{name}": value for name, value in derivatives.items()}
 
     def __repr__(self, N_CHAR_MAX=700):
         default = {name: p.default for name, p in inspect.signature(type(self)).parameters.items()}

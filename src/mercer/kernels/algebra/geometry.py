@@ -1,4 +1,4 @@
-"""Kernels in the geometry of a feature space: lengths, angles, distances, the origin."""
+"""Kernels in the geometry of a feature space: lengths, angles, distances."""
 
 from typing import Any, ClassVar
 
@@ -8,11 +8,11 @@ from scipy.sparse import diags_array, issparse
 from mercer.errors import DomainError
 from mercer.fingerprint import fingerprint
 from mercer.kernels.algebra.base import Numbered, Parts
-from mercer.kernels.samples import describe, each, n_samples, row_blocks, take, together, weighted
+from mercer.kernels.samples import describe, each, n_samples, take, weighted
 from mercer.kernels.vectors.bandwidth import MOST_SAMPLES, weighted_median
 from mercer.parameters import Number
 
-__all__ = ["Centered", "Normalized", "RBFOf", "Scaled"]
+__all__ = ["Normalized", "RBFOf", "Scaled"]
 
 
 class Normalized(Numbered):
@@ -312,141 +312,6 @@ class Scaled(Numbered):
         """
         kernel = self._ready(X)
         return _rows_times(kernel._numbers(X, None), kernel.kernel.features(X))
-
-
-class Centered(Numbered):
-    r"""A kernel with the mean of some samples as the origin of its feature space.
-
-    .. math:: k(x, x') = \bigl(\phi(x) - \mu\bigr) \cdot \bigl(\phi(x') - \mu\bigr)
-              = k_0(x, x') - m(x) - m(x') + \frac{1}{W} \sum_r w_r m(z_r), \qquad
-              m(x) = \frac{1}{W} \sum_r w_r k_0(x, z_r)
-
-    with :math:`\mu` the mean of the reference samples :math:`z_r` in feature space. Usually written
-    ``kernel.centered()``. The reference is part of the kernel: the value for two samples depends on nothing else.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel :math:`k_0`.
-    reference : samples or "training", default="training"
-        The samples :math:`z_r`; "training": those that a machine is trained on. They are not copied, also not by
-        scikit-learn's ``clone``.
-    weights : array of shape (n_reference,), default=None
-        How often each of them counts, :math:`w_r \ge 0`. None: once. "training" takes the sample weights.
-
-    See Also
-    --------
-    Normalized : Lengths of 1 in place of a mean of 0.
-
-    Notes
-    -----
-    Takes the kernel between all samples and the reference: O(nR) values for R reference samples, and once O(R^2).
-
-    References
-    ----------
-    .. [1] J.-P. Vert, K. Tsuda, B. Schölkopf, A primer on kernel methods, 2004, section 1.3.
-
-    Examples
-    --------
-    >>> from mercer.kernels import Linear
-    >>> X = [[1.0], [2.0], [6.0]]
-    >>> kernel = Linear().centered(X)
-    >>> kernel(X)
-    array([[ 4.,  2., -6.],
-           [ 2.,  1., -3.],
-           [-6., -3.,  9.]])
-    >>> kernel([[3.0]])
-    array([[0.]])
-    """
-
-    _holds = ("reference", "weights")
-
-    def __init__(self, kernel, reference="training", weights=None):
-        self.kernel = kernel
-        self.reference = reference
-        self.weights = weights
-
-    @property
-    def _waits(self) -> bool:
-        return isinstance(self.reference, str) and self.reference == "training"
-
-    def resolve(self, X, sample_weight=None):
-        resolved: Any = super().resolve(X, sample_weight)
-        if self._waits:
-            resolved.reference, w = weighted(X, sample_weight)
-            resolved.weights = None if (w == 1).all() else w
-        return resolved
-
-    def _unresolved(self):
-        return [*(["reference"] if self._waits else []), *super()._unresolved()]
-
-    def _check_parameters(self):
-        super()._check_parameters()
-        if self._waits:
-            if self.weights is not None:
-                raise ValueError("weights must be None with reference='training', which takes the sample weights.")
-        elif isinstance(self.reference, str) or n_samples(self.reference) == 0:
-            raise ValueError(f"reference must be 'training' or at least one sample, got {self.reference!r}.")
-        else:
-            self._shares()
-
-    def _shares(self) -> np.ndarray:
-        """w_r / W."""
-        n = n_samples(self.reference)
-        w = np.ones(n) if self.weights is None else np.asarray(self.weights, dtype=np.float64)
-        if w.shape != (n,) or not (np.isfinite(w).all() and (w >= 0).all() and w.any()):
-            raise ValueError(f"weights must be {n} numbers >= 0, one for each reference sample, got {self.weights!r}.")
-        return w / w.sum()
-
-    def _numbers(self, X, inside):
-        return X.parts[1] if isinstance(X, Parts) else self._means(X)
-
-    def _numbered(self, X, inside):
-        given = X.parts[2] if isinstance(X, Parts) else X  # for derivatives
-        return Parts(inside, self._numbers(X, inside), given)
-
-    def _means(self, X: Any) -> np.ndarray:
-        """m(x) of samples as they were given."""
-        X, Z = self.kernel.prepare(X, self.reference)
-        means, shares = np.empty(n_samples(X)), self._shares()
-        for rows in row_blocks(n_samples(X), len(shares)):
-            # Sums along rows: products of matrices round by how many rows there are.
-            means[rows] = (np.ascontiguousarray(self.kernel._matrix(take(X, rows), Z)) * shares).sum(axis=1)
-        return means
-
-    def _mean_of_means(self) -> float:
-        # Kept, as it is the same for all samples; by content, since parameters can be set.
-        key = fingerprint(self.kernel, self.reference, self.weights)
-        if self.__dict__.get("_kept", (None,))[0] != key:
-            self._kept = key, float((self._shares() * self._means(self.reference)).sum())
-        return self._kept[1]
-
-    def __getstate__(self):
-        state: Any = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_kept"}
-
-    def _matrix(self, X, Y):
-        (X, x, _), (Y, y, _) = X.parts, Y.parts
-        K = self.kernel._matrix(X, Y)
-        return (K - (x[:, np.newaxis] + y) + self._mean_of_means()).astype(K.dtype, copy=False)
-
-    def _diag(self, X):
-        X, x, _ = X.parts
-        diagonal = self.kernel._diag(X)
-        return (diagonal - (x + x) + self._mean_of_means()).astype(diagonal.dtype, copy=False)
-
-    def _dot(self, X, Y, V):
-        (X, x, _), (Y, y, _) = X.parts, Y.parts
-        total = V.sum(axis=0)
-        return self.kernel._dot(X, Y, V) - x[:, np.newaxis] * total - (y @ V) + self._mean_of_means() * total
-
-    def _vjp(self, X, W):
-        # k = k0(x, x') - sum_r s_r k0(x, z_r) - sum_r s_r k0(z_r, x') + sum_rq s_r s_q k0(z_r, z_q)
-        s = self._shares()
-        V = np.block(
-            [[W, -np.outer(W.sum(axis=1), s)], [-np.outer(s, W.sum(axis=0)), W.sum() * np.outer(s, s)]],
-        )
-        return self._named(self.kernel.vjp(together(X.parts[2], self.reference), V))
 
 
 def _some_different(X: Any, w: np.ndarray) -> tuple[Any, np.ndarray]:
