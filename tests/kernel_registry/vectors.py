@@ -44,8 +44,8 @@ KERNELS = {
 
 
 def n_features(kernel):
-    """The number of features that a kernel with one parameter for each feature is made for."""
-    lengths = [len(value) for value in kernel.get_params().values() if np.ndim(value) == 1]
+    """The number of features that a kernel is made for: with one parameter for each, or with vectors to compare to."""
+    lengths = [np.shape(value)[-1] for value in kernel.get_params().values() if np.ndim(value) in (1, 2)]
     return lengths[0] if lengths else None
 
 

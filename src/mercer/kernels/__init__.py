@@ -12,9 +12,28 @@ array([[1.   , 0.135],
 
 from typing import Any
 
-from mercer.kernels.algebra import Constant, Normalized, Power, Product, Sum
+from mercer.kernels.algebra import (
+    Centered,
+    Constant,
+    EmpiricalMap,
+    Exp,
+    Geometric,
+    Normalized,
+    PolynomialOf,
+    Power,
+    Product,
+    RBFOf,
+    Scaled,
+    Sum,
+    exp,
+    weighted_sum,
+)
 from mercer.kernels.base import Kernel, NativeSpec
+from mercer.kernels.cached import Cached
 from mercer.kernels.given import FromFunction, Indexed
+from mercer.kernels.permutations import Kendall, Mallows
+from mercer.kernels.stationary import TranslationInvariant
+from mercer.kernels.tables import Mapped, On
 from mercer.kernels.vectors import (
     RBF,
     Chi2,
@@ -33,28 +52,43 @@ from mercer.kernels.vectors import (
 
 __all__ = [
     "RBF",
+    "Cached",
+    "Centered",
     "Chi2",
     "Constant",
     "Cosine",
+    "EmpiricalMap",
+    "Exp",
     "Exponential",
     "FromFunction",
+    "Geometric",
     "Hamming",
     "Indexed",
     "Intersection",
+    "Kendall",
     "Kernel",
     "Laplacian",
     "Linear",
+    "Mallows",
+    "Mapped",
     "Matern",
     "NativeSpec",
     "Normalized",
+    "On",
     "Polynomial",
+    "PolynomialOf",
     "Power",
     "Product",
+    "RBFOf",
     "RationalQuadratic",
+    "Scaled",
     "Sigmoid",
     "Sum",
     "Tanimoto",
+    "TranslationInvariant",
     "as_kernel",
+    "exp",
+    "weighted_sum",
 ]
 
 ALIASES: dict[str, type[Kernel]] = {

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, clone
 
+from mercer.fingerprint import fingerprint
 from mercer.kernels.samples import n_samples, row_blocks, take
 from mercer.parameters import Choice, Number, check_parameters
 
@@ -73,6 +74,9 @@ class Kernel(BaseEstimator):
     """What the samples are: "vectors", "categories", "indices", ..., or "any"."""
     definite: ClassVar[bool | None] = True
     """Whether every kernel matrix is positive semi-definite; None if that is not known."""
+
+    infinitely_divisible: ClassVar[bool] = False
+    """Whether k(x, x')^b is positive semi-definite for every b > 0, so that ``kernel ** 0.5`` is a kernel."""
 
     _parameters: ClassVar[dict[str, Number | Choice]] = {}
 
@@ -226,6 +230,11 @@ class Kernel(BaseEstimator):
         """Logarithms of the diagonal, for a kernel that has them; equal to those of `_log_matrix` to the last bit."""
         return None
 
+    def _log_vjp(self, X, W) -> dict[str, Any]:
+        """sum_ij W_ij dlog(k_ij)/dparameter, for a kernel that has logarithms; where k_ij = 0, W_ij does not count."""
+        K = self._matrix(X, X)
+        return self._vjp(X, np.divide(W, K, out=np.zeros_like(W), where=K > 0))
+
     def _diag(self, X) -> np.ndarray:
         n = n_samples(X)
         parts = (take(X, slice(start, start + DIAGONAL_BLOCK)) for start in range(0, n, DIAGONAL_BLOCK))
@@ -288,13 +297,106 @@ class Kernel(BaseEstimator):
     def __rmul__(self, other):
         return _combine("Product", other, self)
 
+    def __truediv__(self, number):
+        """The kernel over a number > 0."""
+        if isinstance(number, Kernel):
+            raise TypeError("A quotient of kernels is not a kernel; kernel.normalized() divides by norms.")
+        if isinstance(number, Real) and not isinstance(number, bool):
+            if not 0 < float(number) < np.inf:
+                raise ValueError(f"The number that a kernel is divided by must be finite and > 0, got {number}.")
+            return self * (1 / float(number))
+        return NotImplemented
+
+    def __rtruediv__(self, other):
+        raise TypeError("One over a kernel is not a kernel; kernel.geometric(rho) is 1 / (rho - kernel).")
+
+    def __neg__(self):
+        raise TypeError("A kernel with a minus is not a kernel: k(x, x) would be negative.")
+
+    def __sub__(self, other):
+        raise TypeError("A difference is not a kernel: nothing keeps it positive semi-definite; use sums.")
+
+    def __rsub__(self, other):
+        raise TypeError("A difference is not a kernel; kernel.geometric(rho) is 1 / (rho - kernel).")
+
     def __pow__(self, exponent):
-        """An integer power >= 1, k(x, x')^p."""
+        """A power, k(x, x')^p, for integers p >= 1; for any p > 0 where the kernel is infinitely divisible."""
         from mercer.kernels.algebra import Power
 
         power = Power(self, exponent)
         power._check_exponent()
         return Power(self.kernel, self.exponent * exponent) if isinstance(self, Power) else power
+
+    def exp(self):
+        """The exponential of the kernel, exp(k(x, x')); see `Exp`.
+
+        Returns
+        -------
+        Exp
+        """
+        from mercer.kernels.algebra import Exp
+
+        return Exp(self)
+
+    def log(self):
+        """Refused: the logarithm of a kernel is not a kernel.
+
+        Raises
+        ------
+        TypeError
+            With the reason.
+        """
+        raise TypeError("The logarithm of a kernel is not a kernel: its series has negative coefficients.")
+
+    def polynomial(self, coefficients):
+        """The polynomial c_0 + c_1 k + c_2 k^2 + ... of the kernel; see `PolynomialOf`.
+
+        Parameters
+        ----------
+        coefficients : numbers >= 0
+            From the constant on.
+
+        Returns
+        -------
+        PolynomialOf
+        """
+        from mercer.kernels.algebra import PolynomialOf
+
+        polynomial = PolynomialOf(self, coefficients)
+        polynomial._check_coefficients()
+        return polynomial
+
+    def geometric(self, rho):
+        """The series 1 / (rho - k) = sum_p k^p / rho^(p + 1); see `Geometric`.
+
+        Parameters
+        ----------
+        rho : float
+            Larger than k(x, x) of every sample.
+
+        Returns
+        -------
+        Geometric
+        """
+        from mercer.kernels.algebra import Geometric
+
+        return Geometric(self, rho)
+
+    def rbf(self, sigma="median"):
+        """The Gaussian kernel of the distance that this kernel induces; see `RBFOf`.
+
+        Parameters
+        ----------
+        sigma : float, "median" or "mean", default="median"
+            Width > 0.
+
+        Returns
+        -------
+        RBFOf
+        """
+        from mercer.kernels.algebra import RBFOf
+
+        return RBFOf(self, sigma)
 
     def normalized(self):
         """The kernel normalised, k(x, x') / sqrt(k(x, x) k(x', x')); see `Normalized`.
@@ -306,6 +408,38 @@ class Kernel(BaseEstimator):
         from mercer.kernels.algebra import Normalized
 
         return Normalized(self)
+
+    def centered(self, reference="training"):
+        """The kernel with the mean of some samples as the origin of feature space; see `Centered`.
+
+        Parameters
+        ----------
+        reference : samples or "training", default="training"
+            Whose mean is the origin.
+
+        Returns
+        -------
+        Centered
+        """
+        from mercer.kernels.algebra import Centered
+
+        return Centered(self, reference)
+
+    def scaled(self, function):
+        """The kernel f(x) k(x, x') f(x'); see `Scaled`.
+
+        Parameters
+        ----------
+        function : callable
+            ``function(X)`` returns a number for every sample.
+
+        Returns
+        -------
+        Scaled
+        """
+        from mercer.kernels.algebra import Scaled
+
+        return Scaled(self, function)
 
     # --- equality -----------------------------------------------------------------------------------------
 
@@ -349,4 +483,7 @@ def _equal(a: Any, b: Any) -> bool:
         return True
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return np.array_equal(a, b)
-    return bool(a == b)
+    try:
+        return bool(a == b)
+    except (TypeError, ValueError):  # frames, sparse matrices and lists of arrays compare entry by entry
+        return type(a) is type(b) and fingerprint(a) == fingerprint(b)

@@ -63,6 +63,19 @@ def together(X: Any, Y: Any) -> Any:
     return np.concatenate([X, Y]) if isinstance(X, np.ndarray) else [*X, *Y]
 
 
+def weighted(X: Any, sample_weight: Any) -> tuple[Any, np.ndarray]:
+    """The samples of positive weight, and their weights."""
+    n = n_samples(X)
+    w = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if w.shape != (n,):
+        raise ValueError(f"sample_weight has shape {w.shape}, for {n} samples it must be {(n,)}.")
+    if not (np.isfinite(w).all() and (w >= 0).all()):
+        raise ValueError("sample_weight must be finite and >= 0.")
+    if not w.any():
+        raise ValueError("resolve needs at least one sample of positive weight.")
+    return (X, w) if w.all() else (take(X, np.flatnonzero(w)), w[w > 0])
+
+
 def row_blocks(n: int, m: int) -> Iterator[slice]:
     """Slices over n rows such that a block of an (n, m) matrix stays within `BLOCK_ENTRIES`."""
     step = max(1, BLOCK_ENTRIES // max(1, m))
@@ -77,6 +90,8 @@ def describe(X: Any) -> str:
         return f"an array of shape {X.shape} and dtype {X.dtype}"
     if hasattr(X, "shape"):
         return f"a {type(X).__name__} of shape {tuple(X.shape)}"
+    if isinstance(X, Mapping):
+        return f"a dict of the columns {', '.join(map(repr, X))}"
     if isinstance(X, (list, tuple)):
         return f"a {type(X).__name__} of {type(X[0]).__name__}" if X else f"an empty {type(X).__name__}"
     return f"a {type(X).__name__}"
@@ -108,19 +123,24 @@ def _is_ready(X: Any) -> bool:
 def _as_dense(X: Any, owner: str, name: str) -> np.ndarray:
     if _is_ready(X):
         return X
+    refusal = f"{owner} works on vectors, got {describe(X)} as {name}"
+    way_out = "use Hamming for categories, or a kernel for these samples"
+    if isinstance(X, Mapping) or hasattr(X, "columns"):
+        way_out = f"On(columns, {owner}()) reads columns of a table"
+    if isinstance(X, Mapping):
+        raise DomainError(f"{refusal}; {way_out}.")
     if type(X).__module__.startswith("polars"):
         X = X.to_numpy()
-    refusal = f"{owner} works on vectors, got {describe(X)} as {name}"
     if not hasattr(X, "iloc"):  # data frames are understood by check_array below
         try:
             X = np.asarray(X)
         except ValueError as error:  # rows of different length
             raise DomainError(f"{refusal}; give every sample the same number of features.") from error
         if X.dtype.kind not in "biufO" or (X.dtype == object and any(isinstance(v, (str, bytes)) for v in X.flat)):
-            raise DomainError(f"{refusal}; use Hamming for categories, or a kernel for these samples.")
+            raise DomainError(f"{refusal}; {way_out}.")
     if X.ndim != 2:
-        way_out = "reshape your data with X.reshape(-1, 1) if every number is a sample" if X.ndim == 1 else ""
-        raise DomainError(f"{refusal}; it must have one row per sample{way_out and ', ' + way_out}.")
+        reshape = ", reshape your data with X.reshape(-1, 1) if every number is a sample" if X.ndim == 1 else ""
+        raise DomainError(f"{refusal}; it must have one row per sample{reshape}.")
     dtype = getattr(X, "dtype", None)
     single = dtype is not None and dtype.kind == "f" and dtype.itemsize == 4
     try:
@@ -134,7 +154,7 @@ def _as_dense(X: Any, owner: str, name: str) -> np.ndarray:
         )
     except (TypeError, ValueError) as error:
         if "convert" in str(error) or isinstance(error, TypeError):
-            raise DomainError(f"{refusal}; use Hamming for categories, or encode them.") from error
+            raise DomainError(f"{refusal}; {way_out}.") from error
         raise
 
 

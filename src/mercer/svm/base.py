@@ -1,7 +1,7 @@
 """What all support vector machines share: samples in, a Gram matrix and problems to the solver, a model out."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, NamedTuple
 
@@ -10,10 +10,11 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, _check_y, check_array, check_is_fitted, validate_data
 
+from mercer.errors import DomainError
 from mercer.gram import Gram, MatrixGram, make_gram
 from mercer.gram.memory import check_memory
 from mercer.kernels import Linear, as_kernel
-from mercer.kernels.samples import n_samples, take
+from mercer.kernels.samples import describe, n_samples, take
 from mercer.kernels.vectors.base import VectorKernel
 from mercer.parameters import Choice, Number, check_parameters
 from mercer.problems import DualProblem, DualProblems
@@ -88,6 +89,11 @@ class Machine(BaseEstimator, ABC):
     def _take_samples(self, X: Any, y: Any = "no_validation", **check_y: Any) -> Any:
         """Check training samples (and labels) and note the number and names of features."""
         if self._vectors():
+            if isinstance(X, Mapping):
+                raise DomainError(
+                    f"{type(self).__name__} takes vectors with this kernel, got {describe(X)} as X; "
+                    "On(columns, kernel) reads columns of a table."
+                )
             if isinstance(X, np.ndarray) and not X.dtype.isnative:  # else float32 of another byte order becomes float64
                 X = X.astype(X.dtype.newbyteorder("="))
             return (

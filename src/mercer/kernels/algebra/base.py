@@ -1,6 +1,7 @@
 """What kernels made of kernels share: children with names, samples prepared once for each child."""
 
 import inspect
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,9 +10,9 @@ from sklearn.base import clone
 
 from mercer.errors import DomainError
 from mercer.kernels.base import Kernel
-from mercer.kernels.samples import n_samples, take
+from mercer.kernels.samples import describe, n_samples, take
 
-__all__ = ["Composite", "Parts", "Pointwise", "Wrapped", "bracketed", "check_child", "side_by_side"]
+__all__ = ["Composite", "Numbered", "Parts", "Pointwise", "Seen", "Wrapped", "bracketed", "one_part", "side_by_side"]
 
 
 class Parts:
@@ -103,6 +104,10 @@ class Composite(Kernel):
         """Every child with its own form of prepared samples."""
         return list(zip(self.kernels, *(part.parts for part in samples), strict=True))
 
+    def _by_position(self, parts: Iterable[dict[str, Any]]) -> dict[str, Any]:
+        """Derivatives of all children, by the names that their parameters have here."""
+        return {f"{i}__{name}": value for i, part in enumerate(parts) for name, value in part.items()}
+
     def _check_parameters(self):
         for kernel in self.kernels:
             kernel._check_parameters()
@@ -176,6 +181,9 @@ class Wrapped(Kernel):
 
     kernel: Any
 
+    _child: ClassVar[str] = "kernel"  # the parameter that holds it
+    _holds: ClassVar[tuple[str, ...]] = ()  # parameters that hold data: clones share them
+
     @property
     def domain(self) -> str:  # type: ignore[override]
         return self.kernel.domain
@@ -186,15 +194,25 @@ class Wrapped(Kernel):
 
     def resolve(self, X, sample_weight=None):
         self._check_parameters()
-        return self._with(kernel=self.kernel.resolve(X, sample_weight))
+        return self._with(**{self._child: self.kernel.resolve(self._seen(X, "X"), sample_weight)})
 
     def prepare(self, X, Y=None):
         return self.kernel.prepare(X, Y)
 
+    def _seen(self, X: Any, name: str) -> Any:
+        """The samples as the kernel inside sees them."""
+        return X
+
     def _with(self, **changed: Any) -> "Wrapped":
         """A copy in which some parameters are others."""
-        kept = self.get_params(deep=False)
-        return type(self)(**{**{name: clone(value, safe=False) for name, value in kept.items()}, **changed})
+        params = self.get_params(deep=False)
+        for name, value in params.items():
+            if name not in changed:
+                changed[name] = value if name in self._holds else clone(value, safe=False)
+        return type(self)(**changed)
+
+    def __sklearn_clone__(self):
+        return self._with()
 
     def _check_parameters(self):
         check_child(self, self.kernel)
@@ -202,17 +220,102 @@ class Wrapped(Kernel):
         self.kernel._check_parameters()
 
     def _unresolved(self):
-        return [*super()._unresolved(), *(f"kernel__{name}" for name in self.kernel._unresolved())]
+        return [*super()._unresolved(), *(f"{self._child}__{name}" for name in self.kernel._unresolved())]
 
     def _vjp_inside(self, X: Any, V: np.ndarray) -> dict[str, Any]:
         """Derivatives by the parameters of the kernel inside, for the weights V of its values."""
-        return {f"kernel__{name}": value for name, value in self.kernel._vjp(X, V).items()}
+        return self._named(self.kernel._vjp(X, V))
+
+    def _named(self, derivatives: dict[str, Any]) -> dict[str, Any]:
+        """Derivatives of the kernel inside, by the names that its parameters have here."""
+        return {f"{self._child}__{name}": value for name, value in derivatives.items()}
 
     def __repr__(self, N_CHAR_MAX=700):
         default = {name: p.default for name, p in inspect.signature(type(self)).parameters.items()}
         params = self.get_params(deep=False)
-        told = (f"{name}={params[name]!r}" for name in default if not _same(params[name], default[name]))
+        told = []
+        for name in default:
+            if not _same(params[name], default[name]):
+                data = name in self._holds and hasattr(params[name], "__len__") and not isinstance(params[name], str)
+                told.append(f"{name}={f'<{describe(params[name])}>' if data else repr(params[name])}")
         return f"{type(self).__name__}({', '.join(told)})"
+
+
+class Seen(Wrapped):
+    """A kernel that sees something else than the sample itself, such as a part of it: ``_seen`` says what."""
+
+    def prepare(self, X, Y=None):
+        if Y is None or Y is X:
+            both = Parts(self.kernel.prepare(self._seen_or_ready(X, "X"))[0])
+            return both, both
+        X, Y = self.kernel.prepare(self._seen_or_ready(X, "X"), self._seen_or_ready(Y, "Y"))
+        return Parts(X), Parts(Y)
+
+    def _seen_or_ready(self, X: Any, name: str) -> Any:
+        return X.parts[0] if isinstance(X, Parts) else self._seen(X, name)
+
+    @property
+    def infinitely_divisible(self) -> bool:  # type: ignore[override]
+        return self.kernel.infinitely_divisible
+
+    def _matrix(self, X, Y):
+        return self.kernel._matrix(X.parts[0], Y.parts[0])
+
+    def _diag(self, X):
+        return self.kernel._diag(X.parts[0])
+
+    def _dot(self, X, Y, V):
+        return self.kernel._dot(X.parts[0], Y.parts[0], V)
+
+    def _dot_rows(self, X, Y, rows):
+        return self.kernel._dot_rows(X.parts[0], Y.parts[0], rows)
+
+    def _vjp(self, X, W):
+        return self._vjp_inside(X.parts[0], W)
+
+    def _log_matrix(self, X, Y):
+        return self.kernel._log_matrix(X.parts[0], Y.parts[0])
+
+    def _log_diag(self, X):
+        return self.kernel._log_diag(X.parts[0])
+
+    def _log_vjp(self, X, W):
+        return self._named(self.kernel._log_vjp(X.parts[0], W))
+
+    def features(self, X):
+        """Explicit feature vectors, of kernels inside that have them.
+
+        Parameters
+        ----------
+        X : n samples
+
+        Returns
+        -------
+        ndarray or CSR array of shape (n, n_components)
+        """
+        kernel = self._ready(X)
+        return kernel.kernel.features(kernel._seen(X, "X"))
+
+
+class Numbered(Wrapped):
+    """A kernel computed from another one and a number for every sample, such as its norm.
+
+    Prepared samples are those of the kernel inside with the numbers, which are computed once.
+    """
+
+    def prepare(self, X, Y=None):
+        if Y is None or Y is X:
+            both = self._numbered(X, self.kernel.prepare(one_part(X, 0))[0])
+            return both, both
+        inside = self.kernel.prepare(one_part(X, 0), one_part(Y, 0))
+        return self._numbered(X, inside[0]), self._numbered(Y, inside[1])
+
+    def _numbered(self, X: Any, inside: Any) -> Parts:
+        return Parts(inside, self._numbers(X, inside))
+
+    def _numbers(self, X: Any, inside: Any) -> np.ndarray:
+        """The numbers of samples, as they were given and as the kernel inside has prepared them: their diagonal."""
+        return self.kernel._diag(inside)
 
 
 class Pointwise(Wrapped):

@@ -11,7 +11,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.samples import n_samples
 from mercer.parameters import Number
 
-__all__ = ["Constant", "Product", "Sum"]
+__all__ = ["Constant", "Product", "Sum", "weighted_sum"]
 
 
 class Constant(Kernel):
@@ -49,6 +49,7 @@ class Constant(Kernel):
     """
 
     domain = "any"
+    infinitely_divisible = True
     _parameters: ClassVar = {"value": Number(0)}
 
     def __init__(self, value=1.0):
@@ -87,6 +88,9 @@ class Constant(Kernel):
 
     def _vjp(self, X, W):
         return {"value": float(W.sum())}
+
+    def _log_vjp(self, X, W):
+        return {"value": float(W.sum()) / self.value if self.value else 0.0}
 
 
 class Sum(Composite):
@@ -148,8 +152,15 @@ class Sum(Composite):
         return reduce(add, (kernel._dot_rows(x, y, rows) for kernel, x, y in self._each(X, Y)))
 
     def _vjp(self, X, W):
-        parts = ((i, kernel._vjp(x, W)) for i, (kernel, x) in enumerate(self._each(X)))
-        return {f"{i}__{name}": value for i, part in parts for name, value in part.items()}
+        return self._by_position(kernel._vjp(x, W) for kernel, x in self._each(X))
+
+    def _log_vjp(self, X, W):
+        # dlog sum_r k_r = sum_r (k_r / k) dlog k_r
+        logs = self._log_matrix(X, X)
+        with np.errstate(invalid="ignore"):  # where all are zero, nothing counts
+            shares = (np.nan_to_num(np.exp(kernel._log_matrix(x, x) - logs)) for kernel, x in self._each(X))
+            weighted = [W * share for share in shares]
+        return self._by_position(kernel._log_vjp(x, V) for (kernel, x), V in zip(self._each(X), weighted, strict=True))
 
     def features(self, X):
         """Explicit feature vectors of the terms, side by side.
@@ -237,15 +248,16 @@ class Product(Composite):
 
     def _vjp(self, X, W):
         matrices = [kernel._matrix(x, x) for kernel, x in self._each(X)]
-        derivatives = {}
-        for i, (kernel, x) in enumerate(self._each(X)):
-            # d(prod_r K_r) = sum_i dK_i * prod_{r != i} K_r
-            rest = W.copy()
-            for j, K in enumerate(matrices):
-                if j != i:
-                    rest *= K
-            derivatives.update({f"{i}__{name}": value for name, value in kernel._vjp(x, rest).items()})
-        return derivatives
+        # d(prod_r K_r) = sum_i dK_i * prod_{r != i} K_r
+        rests = (reduce(mul, (K for j, K in enumerate(matrices) if j != i), W) for i in range(len(matrices)))
+        return self._by_position(kernel._vjp(x, rest) for (kernel, x), rest in zip(self._each(X), rests, strict=True))
+
+    def _log_vjp(self, X, W):
+        return self._by_position(kernel._log_vjp(x, W) for kernel, x in self._each(X))
+
+    @property
+    def infinitely_divisible(self) -> bool:  # type: ignore[override]
+        return all(kernel.infinitely_divisible for kernel in self.kernels)
 
     def features(self, X):
         """Explicit feature vectors: the one factor's that is no constant, times the root of the constants.
@@ -271,6 +283,38 @@ class Product(Composite):
         others = [one for one in each if type(one[0]) is not Constant]
         factor = float(np.prod([kernel.value for kernel, *_ in constants]))
         return factor, others or [(Constant(), *constants[0][1:])]
+
+
+def weighted_sum(kernels, weights=None):
+    r"""A sum of kernels with a weight for each, :math:`\sum_r w_r k_r(x, x')`.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel
+        All on the same kind of samples.
+    weights : sequence of float, default=None
+        Numbers >= 0, one for each kernel. None: one over the number of kernels.
+
+    Returns
+    -------
+    Sum
+        Of products with constants. Weight r is the parameter ``"r__0__value"``, known to an estimator as
+        ``kernel__r__0__value``, and has its derivative.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear, RBF, weighted_sum
+    >>> kernel = weighted_sum([Linear(), RBF(gamma=1.0)], [0.3, 0.7])
+    >>> kernel
+    (Constant(value=0.3) * Linear()) + (Constant(value=0.7) * RBF(gamma=1.0))
+    >>> kernel.get_params()["1__0__value"]
+    0.7
+    """
+    kernels = list(kernels)
+    weights = [1 / len(kernels)] * len(kernels) if weights is None else list(weights)
+    if len(kernels) != len(weights):
+        raise ValueError(f"weights must have one number for each of {len(kernels)} kernels, got {len(weights)}.")
+    return Sum(*(float(weight) * kernel for weight, kernel in zip(weights, kernels, strict=True)))
 
 
 def _logarithm(values: np.ndarray) -> np.ndarray:

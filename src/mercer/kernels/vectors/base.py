@@ -8,7 +8,7 @@ from scipy.sparse import issparse
 
 from mercer import _native
 from mercer.kernels.base import Kernel, NativeSpec
-from mercer.kernels.samples import as_pair, native_rows, native_samples, row_blocks
+from mercer.kernels.samples import as_pair, native_rows, native_samples, row_blocks, weighted
 from mercer.threads import effective_n_threads
 
 
@@ -30,7 +30,7 @@ class VectorKernel(Kernel):
         self._check_parameters()
         resolved = deepcopy(self)
         if waiting := self._unresolved():
-            X, w = _weighted(self.prepare(X)[0], sample_weight)
+            X, w = weighted(self.prepare(X)[0].astype(np.float64, copy=False), sample_weight)
             with np.errstate(over="ignore", invalid="ignore"):  # an infinite width is refused by its rule
                 for name in waiting:
                     setattr(resolved, name, self._from_data(getattr(self, name), X, w))
@@ -101,17 +101,3 @@ def squared_differences(D: np.ndarray, X: Any, Y: Any) -> np.ndarray:
         X, Y = X - centre, Y - centre
         cross = np.einsum("if,if->f", X, D @ Y)
     return D.sum(axis=1) @ X**2 + D.sum(axis=0) @ Y**2 - 2 * cross
-
-
-def _weighted(X: Any, sample_weight: Any) -> tuple[Any, np.ndarray]:
-    """The samples of positive weight, in float64, and their weights."""
-    n = X.shape[0]
-    w = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    if w.shape != (n,):
-        raise ValueError(f"sample_weight has shape {w.shape}, for {n} samples it must be {(n,)}.")
-    if not (np.isfinite(w).all() and (w >= 0).all()):
-        raise ValueError("sample_weight must be finite and >= 0.")
-    if not w.any():
-        raise ValueError("resolve needs at least one sample of positive weight.")
-    X = X.astype(np.float64, copy=False)
-    return (X, w) if w.all() else (X[w > 0], w[w > 0])

@@ -48,6 +48,7 @@ class Chi2(VectorKernel):
            [0.368, 1.   ]])
     """
 
+    infinitely_divisible = True
     _parameters: ClassVar = {"gamma": Number(0, words=("auto", "median", "mean"))}
 
     def __init__(self, gamma=1.0):

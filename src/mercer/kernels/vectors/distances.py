@@ -67,6 +67,7 @@ class RBF(VectorKernel):
            [1.   , 0.607, 1.   ]])
     """
 
+    infinitely_divisible = True
     _parameters: ClassVar = {"gamma": Number(0, words=GAMMA_WORDS, per_feature=True)}
 
     def __init__(self, gamma="scale"):
@@ -146,6 +147,7 @@ class Exponential(VectorKernel):
            [0.082, 1.   ]])
     """
 
+    infinitely_divisible = True
     _parameters: ClassVar = {"gamma": Number(0, words=("auto", "median", "mean"))}
 
     def __init__(self, gamma="mean"):
@@ -216,6 +218,7 @@ class Laplacian(VectorKernel):
            [0.368, 1.   ]])
     """
 
+    infinitely_divisible = True
     _parameters: ClassVar = {"gamma": Number(0, words=("auto", "median", "mean"))}
 
     def __init__(self, gamma="auto"):
@@ -306,6 +309,7 @@ class Matern(_LengthScaleKernel):
            [0.829, 1.   ]])
     """
 
+    infinitely_divisible = True
     _parameters: ClassVar = {
         "length_scale": Number(0, above=True, words=("median", "mean"), per_feature=True),
         "nu": Number(0, above=True, infinite=True),
@@ -392,6 +396,7 @@ class RationalQuadratic(_LengthScaleKernel):
            [0.707, 1.   ]])
     """
 
+    infinitely_divisible = True
     _parameters: ClassVar = {
         "length_scale": Number(0, above=True, words=("median", "mean"), per_feature=True),
         "alpha": Number(0, above=True),

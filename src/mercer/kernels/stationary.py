@@ -1,0 +1,172 @@
+"""Kernels of the difference of two vectors, given as a function, and Bochner's test of whether it is one."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import issparse
+
+from mercer.errors import IndefiniteError
+from mercer.kernels.base import Kernel
+from mercer.kernels.samples import BLOCK_ENTRIES, as_pair, weighted
+from mercer.parameters import Choice
+
+__all__ = ["TranslationInvariant"]
+
+# Points of a line at which the function is sampled, and multiples of the span of the data that the line reaches over.
+GRID, REACHES = 2048, (1.0, 8.0)
+# Lines through the origin beside the axes, and axes at most.
+DIRECTIONS, AXES = 8, 16
+# Points of a cloud whose kernel matrix is looked at where there are several features.
+CLOUD = 200
+# What rounding may do to a spectrum, in units of psi(0).
+ROUNDING = 1e-8
+
+
+class TranslationInvariant(Kernel):
+    r"""A kernel of the difference of two vectors, given as a function.
+
+    .. math:: k(x, x') = \psi(x - x')
+
+    By Bochner's theorem this is a kernel if and only if the Fourier transform of :math:`\psi` is nowhere negative. When
+    the kernel is resolved this is tested numerically on the scale of the data, and a function that fails is refused.
+
+    Parameters
+    ----------
+    psi : callable
+        ``psi(D)`` takes an array of differences of shape (..., n_features) and returns numbers of shape (...). It must
+        be even, psi(-d) = psi(d).
+    check : bool, default=True
+        Whether `resolve` tests the spectrum. False: whether it is positive semi-definite is left to who uses it.
+
+    See Also
+    --------
+    RBF, Laplacian, Matern, RationalQuadratic : Functions of the difference that are known to be kernels, and fast.
+    FromFunction : Any function of two samples.
+
+    Notes
+    -----
+    Time O(nmd) and a block of differences in memory. The test samples the function on lines along the axes and in some
+    other directions, tapers it to a finite range by a factor that is a kernel itself, so that no spectrum can turn
+    negative by it, and looks at its discrete Fourier transform; with several features also at the eigenvalues of the
+    kernel matrix of a cloud of points. A negative value proves that the function is no kernel; passing proves nothing,
+    so that `definite` is None.
+
+    References
+    ----------
+    .. [1] J.-P. Vert, K. Tsuda, B. Schölkopf, A primer on kernel methods, 2004, section 1.7.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import TranslationInvariant
+    >>> def tent(D):
+    ...     return np.maximum(0, 1 - np.abs(D)).prod(axis=-1)
+    >>> X = [[0.0], [0.25], [0.5]]
+    >>> TranslationInvariant(tent).resolve(X)(X)
+    array([[1.  , 0.75, 0.5 ],
+           [0.75, 1.  , 0.75],
+           [0.5 , 0.75, 1.  ]])
+    >>> def box(D):
+    ...     return (np.abs(D) < 0.3).all(axis=-1).astype(float)
+    >>> TranslationInvariant(box).resolve(X)
+    Traceback (most recent call last):
+    ...
+    mercer.errors.IndefiniteError: psi is no kernel: its spectrum is negative at the frequency 18.8, with -0.0815 ...
+    """
+
+    domain = "vectors"
+    definite = None
+    _parameters: ClassVar = {"check": Choice(True, False)}
+
+    def __init__(self, psi, check=True):
+        self.psi = psi
+        self.check = check
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        if not callable(self.psi):
+            raise TypeError(f"psi must be callable as psi(differences), got {self.psi!r}.")
+
+    def resolve(self, X, sample_weight=None):
+        resolved = super().resolve(X, sample_weight)
+        if self.check:
+            X, _ = weighted(_dense(self.prepare(X)[0]), sample_weight)
+            self._refuse_negative_spectrum(np.ptp(X, axis=0))
+        return resolved
+
+    def prepare(self, X, Y=None):
+        return as_pair(X, Y, type(self).__name__)
+
+    def _matrix(self, X, Y):
+        X, Y = _dense(X), _dense(Y)
+        K = np.empty((len(X), len(Y)), dtype=X.dtype)
+        step = max(1, BLOCK_ENTRIES // max(1, Y.size))
+        for start in range(0, len(X), step):
+            rows = slice(start, start + step)
+            K[rows] = self._values(X[rows, np.newaxis] - Y)
+        return K
+
+    def _diag(self, X):
+        return np.ascontiguousarray(self._values(np.zeros(X.shape, X.dtype)), dtype=X.dtype)
+
+    def _values(self, D: np.ndarray) -> np.ndarray:
+        values = np.asarray(self.psi(D))
+        if values.shape != D.shape[:-1]:
+            raise ValueError(f"psi returned shape {values.shape} for differences of shape {D.shape}.")
+        if not np.isfinite(values).all():
+            raise ValueError("psi returned NaN or infinity.")
+        return values
+
+    def spectrum(self, direction, reach):
+        r"""The spectrum of the function along a line.
+
+        Parameters
+        ----------
+        direction : array of shape (n_features,)
+        reach : float
+            How far along the line the function is looked at, in lengths of `direction`.
+
+        Returns
+        -------
+        frequencies : ndarray
+            From 0 on, in radians per length of `direction`.
+        density : ndarray
+            The discrete Fourier transform of :math:`\psi(t\, \mathrm{direction}) (1 - |t| / \mathrm{reach})`; nowhere
+            negative for a kernel, and psi(0) on average.
+        """
+        t = np.linspace(0.0, reach, GRID, endpoint=False)
+        values = self._values(t[:, np.newaxis] * np.asarray(direction, dtype=np.float64)).astype(np.float64)
+        tapered = values * (1 - t / reach)
+        even = np.concatenate([tapered, [0.0], tapered[:0:-1]])
+        return np.fft.rfftfreq(len(even), t[1]) * 2 * np.pi, np.fft.rfft(even).real
+
+    def _refuse_negative_spectrum(self, span: np.ndarray) -> None:
+        d, rng = len(span), np.random.default_rng(0)
+        span = np.where(span > 0, span, 1.0)
+        top = float(self._values(np.zeros((1, d)))[0])
+        axes = np.eye(d)[:AXES]
+        directions = axes if d == 1 else np.vstack([axes, rng.normal(size=(DIRECTIONS, d))])
+        for direction in directions * span:
+            line = np.linspace(0.0, 1.0, GRID)[:, np.newaxis] * direction
+            if not np.array_equal(self._values(line), self._values(-line)):
+                raise ValueError("psi must be even: psi(-d) = psi(d).")
+            for reach in REACHES:
+                frequencies, density = self.spectrum(direction, reach)
+                if (least := density.min()) < -ROUNDING * abs(top):
+                    at = frequencies[density.argmin()] / np.linalg.norm(direction)
+                    raise IndefiniteError(
+                        f"psi is no kernel: its spectrum is negative at the frequency {at:.3g}, with "
+                        f"{least / density.max():.3g} of its largest value (Bochner). check=False lets it pass."
+                    )
+        if d > 1:
+            points = rng.uniform(size=(CLOUD, d)) * span
+            least = np.linalg.eigvalsh(self._matrix(points, points)).min()
+            if least < -ROUNDING * abs(top):
+                raise IndefiniteError(
+                    f"psi is no kernel: a matrix of {CLOUD} points within the span of the data has the eigenvalue "
+                    f"{least / top:.3g} psi(0). check=False lets it pass."
+                )
+
+
+def _dense(X: Any) -> np.ndarray:
+    return X.toarray() if issparse(X) else X
