@@ -15,6 +15,8 @@ from typing import Any
 from mercer.kernels.algebra import Constant, Power, Product, Sum
 from mercer.kernels.base import Kernel, NativeSpec
 from mercer.kernels.given import Function, Indexed
+from mercer.kernels.sets import CommonElements, Jaccard, SetKernel
+from mercer.kernels.trees import SubsetTree, SubTree
 from mercer.kernels.vectors import (
     RBF,
     Chi2,
@@ -34,6 +36,7 @@ from mercer.kernels.vectors import (
 __all__ = [
     "RBF",
     "Chi2",
+    "CommonElements",
     "Constant",
     "Cosine",
     "Exponential",
@@ -41,6 +44,7 @@ __all__ = [
     "Hamming",
     "Indexed",
     "Intersection",
+    "Jaccard",
     "Kernel",
     "Laplacian",
     "Linear",
@@ -50,7 +54,10 @@ __all__ = [
     "Power",
     "Product",
     "RationalQuadratic",
+    "SetKernel",
     "Sigmoid",
+    "SubTree",
+    "SubsetTree",
     "Sum",
     "Tanimoto",
     "as_kernel",
