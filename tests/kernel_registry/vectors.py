@@ -45,7 +45,9 @@ KERNELS = {
 
 def n_features(kernel):
     """The number of features that a kernel with one parameter for each feature is made for."""
-    lengths = [len(value) for value in kernel.get_params().values() if np.ndim(value) == 1]
+    values = kernel.get_params().values()
+    lengths = [len(value) for value in values if np.ndim(value) == 1]
+    lengths += [value.n_features for value in values if hasattr(value, "n_features")]  # a model of such samples
     return lengths[0] if lengths else None
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from mercer.kernels.algebra import Constant, Power, Product, Sum
 from mercer.kernels.base import Kernel, NativeSpec
 from mercer.kernels.given import Function, Indexed
+from mercer.kernels.probabilistic import Fisher, MarginalizedCount
 from mercer.kernels.sets import CommonElements, Jaccard, SetKernel
 from mercer.kernels.trees import SubsetTree, SubTree
 from mercer.kernels.vectors import (
@@ -40,6 +41,7 @@ __all__ = [
     "Constant",
     "Cosine",
     "Exponential",
+    "Fisher",
     "Function",
     "Hamming",
     "Indexed",
@@ -48,6 +50,7 @@ __all__ = [
     "Kernel",
     "Laplacian",
     "Linear",
+    "MarginalizedCount",
     "Matern",
     "NativeSpec",
     "Polynomial",
