@@ -9,7 +9,10 @@ void bind_joint(nanobind::module_& m);
 void bind_joint_linear(nanobind::module_& m);
 void bind_linear(nanobind::module_& m);
 void bind_machines(nanobind::module_& m);
+void bind_models(nanobind::module_& m);
+void bind_sets(nanobind::module_& m);
 void bind_smo(nanobind::module_& m);
+void bind_trees(nanobind::module_& m);
 }  // namespace mercer::bind
 
 NB_MODULE(_native, m) {
@@ -20,7 +23,10 @@ NB_MODULE(_native, m) {
   mercer::bind::bind_joint_linear(m);
   mercer::bind::bind_linear(m);
   mercer::bind::bind_machines(m);
+  mercer::bind::bind_models(m);
+  mercer::bind::bind_sets(m);
   mercer::bind::bind_smo(m);
+  mercer::bind::bind_trees(m);
   m.def(
       "listen_to", [](nanobind::object stop) { mercer::bind::unwanted = stop.is_none() ? nullptr : stop.ptr(); },
       nanobind::arg("stop").none(),

@@ -44,8 +44,10 @@ KERNELS = {
 
 
 def n_features(kernel):
-    """The number of features that a kernel is made for: with one parameter for each, or with vectors to compare to."""
-    lengths = [np.shape(value)[-1] for value in kernel.get_params().values() if np.ndim(value) in (1, 2)]
+    """The number of features that a kernel is made for: by a parameter for each, vectors to compare to, or a model."""
+    values = kernel.get_params().values()
+    lengths = [np.shape(value)[-1] for value in values if np.ndim(value) in (1, 2)]
+    lengths += [value.n_features for value in values if hasattr(value, "n_features")]
     return lengths[0] if lengths else None
 
 

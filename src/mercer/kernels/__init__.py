@@ -32,8 +32,11 @@ from mercer.kernels.base import Kernel, NativeSpec
 from mercer.kernels.cached import Cached
 from mercer.kernels.given import FromFunction, Indexed
 from mercer.kernels.permutations import Kendall, Mallows
+from mercer.kernels.probabilistic import Fisher, MarginalizedCount
+from mercer.kernels.sets import CommonElements, Jaccard, SetKernel
 from mercer.kernels.stationary import TranslationInvariant
 from mercer.kernels.tables import Mapped, On
+from mercer.kernels.trees import SubsetTree, SubTree
 from mercer.kernels.vectors import (
     RBF,
     Chi2,
@@ -55,22 +58,26 @@ __all__ = [
     "Cached",
     "Centered",
     "Chi2",
+    "CommonElements",
     "Constant",
     "Cosine",
     "EmpiricalMap",
     "Exp",
     "Exponential",
+    "Fisher",
     "FromFunction",
     "Geometric",
     "Hamming",
     "Indexed",
     "Intersection",
+    "Jaccard",
     "Kendall",
     "Kernel",
     "Laplacian",
     "Linear",
     "Mallows",
     "Mapped",
+    "MarginalizedCount",
     "Matern",
     "NativeSpec",
     "Normalized",
@@ -82,7 +89,10 @@ __all__ = [
     "RBFOf",
     "RationalQuadratic",
     "Scaled",
+    "SetKernel",
     "Sigmoid",
+    "SubTree",
+    "SubsetTree",
     "Sum",
     "Tanimoto",
     "TranslationInvariant",

@@ -1,0 +1,117 @@
+#include "../mercer/grammar.hpp"
+#include "../mercer/hidden_markov.hpp"
+#include "arrays.hpp"
+#include "signals.hpp"
+
+namespace mercer::bind {
+
+namespace {
+
+Sequences sequences_in(const Vector<std::int32_t>& letters, const Vector<std::int64_t>& starts, std::size_t n_letters) {
+  bool fits = starts.shape(0) > 0 && starts.data()[0] == 0;
+  for (std::size_t i = 0; fits && i + 1 < starts.shape(0); ++i) fits = starts.data()[i] <= starts.data()[i + 1];
+  fits = fits && static_cast<std::size_t>(starts.data()[starts.shape(0) - 1]) == letters.shape(0);
+  for (std::size_t t = 0; fits && t < letters.shape(0); ++t) {
+    fits = letters.data()[t] >= 0 && static_cast<std::size_t>(letters.data()[t]) < n_letters;
+  }
+  if (!fits) throw nb::value_error("letters and starts do not fit together");
+  return {letters.data(), starts.data(), starts.shape(0) - 1};
+}
+
+HiddenMarkov hidden_markov_in(const Vector<double>& start, const Matrix<double>& transition,
+                              const Matrix<double>& emission) {
+  const std::size_t n = start.shape(0);
+  if (transition.shape(0) != n || transition.shape(1) != n || emission.shape(0) != n) {
+    throw nb::value_error("start, transition and emission do not fit together");
+  }
+  return {n, emission.shape(1), start.data(), transition.data(), emission.data()};
+}
+
+nb::object hmm_counts(Vector<double> start, Matrix<double> transition, Matrix<double> emission,
+                      Vector<std::int32_t> letters, Vector<std::int64_t> starts, std::size_t n_threads) {
+  const HiddenMarkov model = hidden_markov_in(start, transition, emission);
+  const Sequences x = sequences_in(letters, starts, model.letters);
+  const std::size_t n = x.rows, states = model.states;
+  auto logarithms = std::make_unique_for_overwrite<double[]>(n);
+  auto firsts = std::make_unique_for_overwrite<double[]>(n * states);
+  auto transitions = std::make_unique_for_overwrite<double[]>(n * states * states);
+  auto emissions = std::make_unique_for_overwrite<double[]>(n * states * model.letters);
+  {
+    nb::gil_scoped_release unlocked;
+    Team team(n_threads, SignalPoll());
+    hidden_markov_counts(model, x, team, {logarithms.get(), firsts.get(), transitions.get(), emissions.get()});
+  }
+  return nb::make_tuple(own(std::move(logarithms), {n}), own(std::move(firsts), {n, states}),
+                        own(std::move(transitions), {n, states, states}),
+                        own(std::move(emissions), {n, states, model.letters}));
+}
+
+nb::object hmm_pairs(Vector<double> start, Matrix<double> transition, Matrix<double> emission,
+                     Vector<std::int32_t> letters, Vector<std::int64_t> starts, std::size_t n_threads) {
+  const HiddenMarkov model = hidden_markov_in(start, transition, emission);
+  const Sequences x = sequences_in(letters, starts, model.letters);
+  auto logarithms = std::make_unique_for_overwrite<double[]>(x.rows);
+  std::vector<std::vector<std::uint64_t>> keys;
+  std::vector<std::vector<double>> values;
+  std::vector<std::int64_t> ends{0};
+  std::vector<std::uint64_t> all_keys;
+  std::vector<double> all_values;
+  {
+    nb::gil_scoped_release unlocked;
+    Team team(n_threads, SignalPoll());
+    hidden_markov_pairs(model, x, team, logarithms.get(), keys, values);
+    for (std::size_t i = 0; i < x.rows; ++i) {
+      all_keys.insert(all_keys.end(), keys[i].begin(), keys[i].end());
+      all_values.insert(all_values.end(), values[i].begin(), values[i].end());
+      ends.push_back(static_cast<std::int64_t>(all_keys.size()));
+    }
+  }
+  return nb::make_tuple(own(std::move(logarithms), {x.rows}), own(all_keys), own(all_values), own(ends));
+}
+
+nb::object scfg_counts(Vector<std::int32_t> heads, Vector<std::int32_t> lefts, Vector<std::int32_t> rights,
+                       Vector<double> probabilities, Matrix<double> lexical, std::size_t start,
+                       Vector<std::int32_t> letters, Vector<std::int64_t> starts, std::size_t n_threads) {
+  const std::size_t rules = heads.shape(0), symbols = lexical.shape(0), n_letters = lexical.shape(1);
+  bool fits = lefts.shape(0) == rules && rights.shape(0) == rules && probabilities.shape(0) == rules && start < symbols;
+  for (const auto* side : {&heads, &lefts, &rights}) {
+    for (std::size_t r = 0; fits && r < rules; ++r) {
+      fits = side->data()[r] >= 0 && static_cast<std::size_t>(side->data()[r]) < symbols;
+    }
+  }
+  if (!fits) throw nb::value_error("the rules of the grammar do not fit together");
+  const Grammar grammar{symbols,       n_letters,    rules,         start,
+                        heads.data(),  lefts.data(), rights.data(), probabilities.data(),
+                        lexical.data()};
+  const Sequences x = sequences_in(letters, starts, n_letters);
+  auto logarithms = std::make_unique_for_overwrite<double[]>(x.rows);
+  auto of_rules = std::make_unique_for_overwrite<double[]>(x.rows * rules);
+  auto of_lexical = std::make_unique_for_overwrite<double[]>(x.rows * symbols * n_letters);
+  {
+    nb::gil_scoped_release unlocked;
+    Team team(n_threads, SignalPoll());
+    grammar_counts(grammar, x, team, logarithms.get(), of_rules.get(), of_lexical.get());
+  }
+  return nb::make_tuple(own(std::move(logarithms), {x.rows}), own(std::move(of_rules), {x.rows, rules}),
+                        own(std::move(of_lexical), {x.rows, symbols, n_letters}));
+}
+
+}  // namespace
+
+void bind_models(nb::module_& m) {
+  using namespace nb::literals;
+  m.def("hmm_counts", &hmm_counts, "start"_a.noconvert(), "transition"_a.noconvert(), "emission"_a.noconvert(),
+        "letters"_a.noconvert(), "starts"_a.noconvert(), "n_threads"_a,
+        "Hidden Markov model: (log-likelihoods, expected first states, transitions, letters in states) of sequences.");
+  m.def(
+      "hmm_pairs", &hmm_pairs, "start"_a.noconvert(), "transition"_a.noconvert(), "emission"_a.noconvert(),
+      "letters"_a.noconvert(), "starts"_a.noconvert(), "n_threads"_a,
+      "Hidden Markov model: (log-likelihoods, keys, values, starts) of expected neighbours: letter a in state s, then\n"
+      "letter b in state u, with key ((a * letters + b) * states + s) * states + u.");
+  m.def("grammar_counts", &scfg_counts, "heads"_a.noconvert(), "lefts"_a.noconvert(), "rights"_a.noconvert(),
+        "probabilities"_a.noconvert(), "lexical"_a.noconvert(), "start"_a, "letters"_a.noconvert(),
+        "starts"_a.noconvert(), "n_threads"_a,
+        "Stochastic grammar in normal form: (log-likelihoods, expected uses of rules and of lexical rules).");
+}
+
+}  // namespace mercer::bind
