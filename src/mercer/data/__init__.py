@@ -1,5 +1,7 @@
 """What samples are, where arrays do not say it."""
 
 from mercer.data.blocks import RowBlocks
+from mercer.data.graph import Graph
+from mercer.data.tu_dortmund import read_tu_dortmund
 
-__all__ = ["RowBlocks"]
+__all__ = ["Graph", "RowBlocks", "read_tu_dortmund"]

@@ -15,6 +15,17 @@ from typing import Any
 from mercer.kernels.algebra import Constant, Power, Product, Sum
 from mercer.kernels.base import Kernel, NativeSpec
 from mercer.kernels.given import Function, Indexed
+from mercer.kernels.graphs import (
+    EdgeHistogram,
+    GraphHopper,
+    Graphlet,
+    RandomWalk,
+    ShortestPath,
+    VertexHistogram,
+    WeisfeilerLehman,
+    WeisfeilerLehmanOptimalAssignment,
+)
+from mercer.kernels.nodes import Diffusion, PStepRandomWalk, RegularizedLaplacian, VonNeumann
 from mercer.kernels.vectors import (
     RBF,
     Chi2,
@@ -36,8 +47,12 @@ __all__ = [
     "Chi2",
     "Constant",
     "Cosine",
+    "Diffusion",
+    "EdgeHistogram",
     "Exponential",
     "Function",
+    "GraphHopper",
+    "Graphlet",
     "Hamming",
     "Indexed",
     "Intersection",
@@ -46,13 +61,21 @@ __all__ = [
     "Linear",
     "Matern",
     "NativeSpec",
+    "PStepRandomWalk",
     "Polynomial",
     "Power",
     "Product",
+    "RandomWalk",
     "RationalQuadratic",
+    "RegularizedLaplacian",
+    "ShortestPath",
     "Sigmoid",
     "Sum",
     "Tanimoto",
+    "VertexHistogram",
+    "VonNeumann",
+    "WeisfeilerLehman",
+    "WeisfeilerLehmanOptimalAssignment",
     "as_kernel",
 ]
 
