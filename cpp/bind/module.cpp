@@ -4,6 +4,7 @@
 
 namespace mercer::bind {
 void bind_features(nanobind::module_& m);
+void bind_graphs(nanobind::module_& m);
 void bind_kernels(nanobind::module_& m);
 void bind_joint(nanobind::module_& m);
 void bind_joint_linear(nanobind::module_& m);
@@ -18,6 +19,7 @@ void bind_trees(nanobind::module_& m);
 NB_MODULE(_native, m) {
   m.doc() = "The loops NumPy cannot do. Functions and arrays only; everything is checked in Python first.";
   mercer::bind::bind_features(m);
+  mercer::bind::bind_graphs(m);
   mercer::bind::bind_kernels(m);
   mercer::bind::bind_joint(m);
   mercer::bind::bind_joint_linear(m);

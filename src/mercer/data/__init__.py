@@ -1,6 +1,8 @@
 """What samples are, where arrays do not say it."""
 
 from mercer.data.blocks import RowBlocks
+from mercer.data.graph import Graph
 from mercer.data.tree import Tree
+from mercer.data.tu_dortmund import read_tu_dortmund
 
-__all__ = ["RowBlocks", "Tree"]
+__all__ = ["Graph", "RowBlocks", "Tree", "read_tu_dortmund"]

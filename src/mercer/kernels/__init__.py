@@ -31,6 +31,17 @@ from mercer.kernels.algebra import (
 from mercer.kernels.base import Kernel, NativeSpec
 from mercer.kernels.cached import Cached
 from mercer.kernels.given import FromFunction, Indexed
+from mercer.kernels.graphs import (
+    EdgeHistogram,
+    GraphHopper,
+    Graphlet,
+    RandomWalk,
+    ShortestPath,
+    VertexHistogram,
+    WeisfeilerLehman,
+    WeisfeilerLehmanOptimalAssignment,
+)
+from mercer.kernels.nodes import Diffusion, PStepRandomWalk, RegularizedLaplacian, VonNeumann
 from mercer.kernels.permutations import Kendall, Mallows
 from mercer.kernels.probabilistic import Fisher, MarginalizedCount
 from mercer.kernels.sets import CommonElements, Jaccard, SetKernel
@@ -61,12 +72,16 @@ __all__ = [
     "CommonElements",
     "Constant",
     "Cosine",
+    "Diffusion",
+    "EdgeHistogram",
     "EmpiricalMap",
     "Exp",
     "Exponential",
     "Fisher",
     "FromFunction",
     "Geometric",
+    "GraphHopper",
+    "Graphlet",
     "Hamming",
     "Indexed",
     "Intersection",
@@ -82,20 +97,28 @@ __all__ = [
     "NativeSpec",
     "Normalized",
     "On",
+    "PStepRandomWalk",
     "Polynomial",
     "PolynomialOf",
     "Power",
     "Product",
     "RBFOf",
+    "RandomWalk",
     "RationalQuadratic",
+    "RegularizedLaplacian",
     "Scaled",
     "SetKernel",
+    "ShortestPath",
     "Sigmoid",
     "SubTree",
     "SubsetTree",
     "Sum",
     "Tanimoto",
     "TranslationInvariant",
+    "VertexHistogram",
+    "VonNeumann",
+    "WeisfeilerLehman",
+    "WeisfeilerLehmanOptimalAssignment",
     "as_kernel",
     "exp",
     "weighted_sum",

@@ -1,0 +1,524 @@
+"""Kernels between the nodes of one graph."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Hashable
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.fft import dct
+from scipy.sparse import csr_array, diags_array
+from scipy.sparse.linalg import eigsh
+
+from mercer.data.graph import Graph
+from mercer.errors import DomainError
+from mercer.kernels.base import Kernel
+from mercer.kernels.samples import describe
+from mercer.kernels.vectors import Linear
+from mercer.parameters import Choice, Number
+
+__all__ = ["Diffusion", "PStepRandomWalk", "RegularizedLaplacian", "VonNeumann"]
+
+# Graphs of up to so many nodes have their matrix decomposed.
+MOST_DECOMPOSED = 2000
+# Numbers that are held at once for columns of functions of a large matrix (64 MB).
+COLUMN_ENTRIES = 1 << 23
+# Terms of a series in Chebyshev's polynomials, at most.
+MOST_TERMS = 1 << 20
+
+
+class NodeNumbers:
+    """Nodes of a graph, by their numbers."""
+
+    __slots__ = ("numbers",)
+
+    def __init__(self, numbers: np.ndarray):
+        self.numbers = numbers
+
+    @property
+    def shape(self) -> tuple[int]:
+        """Number of samples, as an array of samples would have it."""
+        return self.numbers.shape
+
+    def __getitem__(self, rows: Any) -> "NodeNumbers":
+        return NodeNumbers(self.numbers[rows])
+
+
+class _NodeKernel(Kernel):
+    """A function f of a symmetric matrix M that describes the graph: K = f(M).
+
+    A subclass says which matrix, and what f and its derivatives by parameters are at its eigenvalues.
+    """
+
+    domain = "nodes"
+    _parameters: ClassVar = {"method": Choice("auto", "eigen", "products")}
+
+    graph: Graph
+    method: str
+
+    @abstractmethod
+    def _which(self) -> str:
+        """The matrix M: "adjacency", "laplacian" or "normalized laplacian"."""
+
+    @abstractmethod
+    def _function(self, t: np.ndarray) -> np.ndarray:
+        """f, which is not negative where eigenvalues may be."""
+
+    @abstractmethod
+    def _slopes(self, t: np.ndarray) -> dict[str, np.ndarray]:
+        """Derivatives of f by parameters."""
+
+    def __sklearn_clone__(self):
+        return type(self)(**self.get_params(deep=False))  # with the same graph
+
+    def _check_parameters(self):
+        name = type(self).__name__
+        if not isinstance(self.graph, Graph):
+            raise TypeError(f"graph must be a mercer.data.Graph, got {type(self.graph).__name__}.")
+        if self.graph.directed:
+            raise ValueError(f"{name} needs a graph without directions, got {self.graph!r}.")
+        if self.graph.weights is not None and (self.graph.weights < 0).any():
+            raise ValueError(f"{name} needs a graph with weights >= 0, the smallest is {self.graph.weights.min():g}.")
+        super()._check_parameters()
+
+    def prepare(self, X, Y=None):
+        of_X = self._numbers(X, "X")
+        return of_X, of_X if Y is None or Y is X else self._numbers(Y, "Y")
+
+    def _numbers(self, X: Any, name: str) -> NodeNumbers:
+        if isinstance(X, NodeNumbers):
+            return X
+        nodes: Any = X.to_list() if hasattr(X, "to_list") else X  # a column of a data frame
+        if isinstance(nodes, np.ndarray):
+            nodes = (nodes[:, 0] if nodes.shape[1:] == (1,) else nodes).tolist()
+        if not isinstance(nodes, (list, tuple, range)):
+            raise DomainError(f"{type(self).__name__} works on nodes of its graph, got {describe(X)} as {name}.")
+        number_of = _number_of(self.graph)
+        numbers = np.empty(len(nodes), dtype=np.intp)
+        for i, node in enumerate(nodes):
+            try:
+                numbers[i] = number_of[node]
+            except (KeyError, TypeError) as error:
+                n = self.graph.n_nodes
+                called = "by name" if self.graph.names else f"by number, from 0 to {n - 1}"
+                raise DomainError(
+                    f"{type(self).__name__} works on nodes of its graph, {called}, got {node!r} in {name}."
+                ) from error
+        return NodeNumbers(numbers)
+
+    # --- K = f(M) -----------------------------------------------------------------------------------------
+
+    def _decomposed(self) -> bool:
+        return self.method == "eigen" or (self.method == "auto" and self.graph.n_nodes <= MOST_DECOMPOSED)
+
+    def _matrix(self, X, Y):
+        if self._decomposed():
+            features = self._node_features()
+            return Linear()._matrix(features[X.numbers], features[Y.numbers])
+        return self._entries(X.numbers, Y.numbers, self._function)
+
+    def _diag(self, X):
+        if self._decomposed():
+            return Linear()._diag(self._node_features()[X.numbers])
+        found, where = np.unique(X.numbers, return_inverse=True)
+        return self._column_entries(found, self._function, lambda column, _: column)[where]
+
+    def _vjp(self, X, W):
+        if self._decomposed():
+            values, vectors = self._eigen()
+            rows = vectors[X.numbers]
+            weights = np.einsum("ik,ik->k", rows, W @ rows)
+            return {name: float(slope @ weights) for name, slope in self._slopes(values).items()}
+        slopes = self._slopes(np.zeros(1))
+        return {
+            name: float(np.vdot(W, self._entries(X.numbers, X.numbers, lambda t, name=name: self._slopes(t)[name])))
+            for name in slopes
+        }
+
+    def _eigen(self) -> tuple[np.ndarray, np.ndarray]:
+        return _eigen(self.graph, self._which())
+
+    def _node_features(self) -> np.ndarray:
+        """Rows whose inner products are the kernel values."""
+        values, vectors = self._eigen()
+        return np.ascontiguousarray(vectors * np.sqrt(self._function(values)))
+
+    def _entries(self, rows: np.ndarray, columns: np.ndarray, function: Callable) -> np.ndarray:
+        """Entries of f(M) from its columns: (f(M)_ij + f(M)_ji) / 2, whatever the order of the two nodes."""
+        found, where = np.unique(np.concatenate([rows, columns]), return_inverse=True)
+        i, j = where[: len(rows)], where[len(rows) :]
+        if len(rows) == 0 or len(columns) == 0:
+            return np.zeros((len(rows), len(columns)))
+        F = self._column_entries(found, function, lambda _, block: block[found])
+        return (F[np.ix_(i, j)] + F.T[np.ix_(i, j)]) / 2
+
+    def _column_entries(self, nodes: np.ndarray, function: Callable, read: Callable) -> np.ndarray:
+        """What `read` takes of the columns of f(M) that belong to some nodes.
+
+        Columns are computed some at a time, each by itself, from products of M with vectors.
+        """
+        M, low, high = _operator(self.graph, self._which())
+        coefficients = chebyshev_series(function, low, high)
+        step = max(1, COLUMN_ENTRIES // max(1, self.graph.n_nodes))
+        parts = []
+        for start in range(0, len(nodes), step):
+            some = nodes[start : start + step]
+            block = np.zeros((self.graph.n_nodes, len(some)))
+            block[some, np.arange(len(some))] = 1.0
+            block = _sum_of_chebyshev(M, low, high, coefficients, block)
+            parts.append(read(block[some, np.arange(len(some))], block))
+        return np.concatenate(parts, axis=-1) if parts else np.zeros(0)
+
+
+class Diffusion(_NodeKernel):
+    r"""Diffusion kernel: how much of what starts at one node has come to another.
+
+    .. math:: K = e^{\beta H}, \qquad H = A - D
+
+    with A the (weighted) adjacency matrix and D the diagonal matrix of its row sums, so that :math:`-H` is the
+    Laplacian of the graph. It solves the diffusion equation :math:`dK/d\beta = HK`, :math:`K(0) = I`.
+
+    Parameters
+    ----------
+    graph : Graph
+        Without directions. Clones share it, and what was computed of it.
+    beta : float >= 0, default=1.0
+        How long it diffuses. Larger makes distant nodes more alike; 0 gives the identity.
+    normalized : bool, default=False
+        Whether the Laplacian is :math:`I - D^{-1/2} A D^{-1/2}`.
+    method : {"auto", "eigen", "products"}, default="auto"
+        By the eigenvalues of the matrix, or column by column by a series in Chebyshev's polynomials, which needs
+        products of the sparse matrix with vectors alone. ``"auto"`` takes the first for up to 2000 nodes.
+
+    See Also
+    --------
+    RegularizedLaplacian : Further reach, for the same nodes nearby.
+    RandomWalk : A kernel between graphs.
+
+    Notes
+    -----
+    Samples are the names of nodes if the graph has names, else their numbers. Weights, which must not be negative,
+    count; labels and attributes of nodes and loops do not. By eigenvalues, time :math:`O(n^3)` once for a graph of n
+    nodes and then O(n) for every entry; by products, time :math:`O(m \sqrt{\beta d})` for every different node among
+    the samples, in a graph of m edges with at most d at a node. LAPACK is used, so that two machines may differ in the
+    last bits.
+
+    References
+    ----------
+    .. [1] C. Campbell, Y. Ying, Learning with Support Vector Machines, 2011, eqs. 3.28-3.32.
+    .. [2] R. I. Kondor, J. D. Lafferty, Diffusion kernels on graphs and other discrete structures, 2002.
+
+    Examples
+    --------
+    >>> from mercer.data import Graph
+    >>> from mercer.kernels import Diffusion
+    >>> friends = Graph.from_edges([("Ann", "Bob"), ("Bob", "Eve"), ("Eve", "Joe")])
+    >>> Diffusion(friends, beta=0.5)(["Ann", "Bob", "Joe"]).round(3)
+    array([[0.674, 0.258, 0.01 ],
+           [0.258, 0.474, 0.058],
+           [0.01 , 0.058, 0.674]])
+    """
+
+    _parameters: ClassVar = _NodeKernel._parameters | {"beta": Number(0), "normalized": Choice(True, False)}
+
+    def __init__(self, graph, beta=1.0, normalized=False, method="auto"):
+        self.graph = graph
+        self.beta = beta
+        self.normalized = normalized
+        self.method = method
+
+    def _which(self):
+        return "normalized laplacian" if self.normalized else "laplacian"
+
+    def _function(self, t):
+        return np.exp(-self.beta * t)
+
+    def _slopes(self, t):
+        return {"beta": -t * np.exp(-self.beta * t)}
+
+
+class RegularizedLaplacian(_NodeKernel):
+    r"""Regularised Laplacian kernel.
+
+    .. math:: K = (I + \beta L)^{-1}
+
+    with L the Laplacian of the graph.
+
+    Parameters
+    ----------
+    graph : Graph
+        Without directions.
+    beta : float >= 0, default=1.0
+        Larger makes distant nodes more alike; 0 gives the identity.
+    normalized : bool, default=False
+        Whether the Laplacian is :math:`I - D^{-1/2} A D^{-1/2}`.
+    method : {"auto", "eigen", "products"}, default="auto"
+        As for `Diffusion`.
+
+    See Also
+    --------
+    Diffusion : The exponential of the Laplacian.
+
+    Notes
+    -----
+    Samples, what counts and cost are as for `Diffusion`; by products, time :math:`O(m \sqrt{\beta d})` for every
+    different node.
+
+    References
+    ----------
+    .. [1] A. J. Smola, R. Kondor, Kernels and regularization on graphs, 2003.
+
+    Examples
+    --------
+    >>> from mercer.data import Graph
+    >>> from mercer.kernels import RegularizedLaplacian
+    >>> path = Graph(3, [(0, 1), (1, 2)])
+    >>> RegularizedLaplacian(path)([0, 1, 2])
+    array([[0.625, 0.25 , 0.125],
+           [0.25 , 0.5  , 0.25 ],
+           [0.125, 0.25 , 0.625]])
+    """
+
+    _parameters: ClassVar = _NodeKernel._parameters | {"beta": Number(0), "normalized": Choice(True, False)}
+
+    def __init__(self, graph, beta=1.0, normalized=False, method="auto"):
+        self.graph = graph
+        self.beta = beta
+        self.normalized = normalized
+        self.method = method
+
+    def _which(self):
+        return "normalized laplacian" if self.normalized else "laplacian"
+
+    def _function(self, t):
+        return 1 / (1 + self.beta * t)
+
+    def _slopes(self, t):
+        return {"beta": -t / (1 + self.beta * t) ** 2}
+
+
+class PStepRandomWalk(_NodeKernel):
+    r"""p-step random walk kernel.
+
+    .. math:: K = (a I - \tilde L)^p = ((a - 1) I + D^{-1/2} A D^{-1/2})^p
+
+    with :math:`\tilde L` the normalised Laplacian: up to scaling, p steps of a walk that may stay where it is.
+
+    Parameters
+    ----------
+    graph : Graph
+        Without directions.
+    p : int >= 1, default=2
+        Steps. Nodes that are further apart have the value 0.
+    a : float >= 2, default=2.0
+        Larger stays at a node more often.
+    method : {"auto", "eigen", "products"}, default="auto"
+        As for `Diffusion`.
+
+    See Also
+    --------
+    Diffusion : The limit of many small steps.
+
+    Notes
+    -----
+    Samples are as for `Diffusion`. Weights and loops count; a node without edges stays where it is. By products, time
+    O(mp) for every different node.
+
+    References
+    ----------
+    .. [1] A. J. Smola, R. Kondor, Kernels and regularization on graphs, 2003.
+
+    Examples
+    --------
+    >>> from mercer.data import Graph
+    >>> from mercer.kernels import PStepRandomWalk
+    >>> ring = Graph(4, [(0, 1), (1, 2), (2, 3), (0, 3)])
+    >>> PStepRandomWalk(ring, p=2)([0, 1, 2, 3]).round(3)
+    array([[1.5, 1. , 0.5, 1. ],
+           [1. , 1.5, 1. , 0.5],
+           [0.5, 1. , 1.5, 1. ],
+           [1. , 0.5, 1. , 1.5]])
+    """
+
+    _parameters: ClassVar = _NodeKernel._parameters | {"p": Number(1, integer=True), "a": Number(2)}
+
+    def __init__(self, graph, p=2, a=2.0, method="auto"):
+        self.graph = graph
+        self.p = p
+        self.a = a
+        self.method = method
+
+    def _which(self):
+        return "normalized laplacian"
+
+    def _function(self, t):
+        return np.maximum(self.a - t, 0.0) ** self.p
+
+    def _slopes(self, t):
+        return {"a": self.p * np.maximum(self.a - t, 0.0) ** (self.p - 1)}
+
+
+class VonNeumann(_NodeKernel):
+    r"""von Neumann kernel: walks from one node to another.
+
+    .. math:: K = (I - \alpha A)^{-1} = \sum_{n=0}^{\infty} \alpha^n A^n
+
+    with A the (weighted) adjacency matrix: every walk of n steps counts :math:`\alpha^n`, times its weights.
+
+    Parameters
+    ----------
+    graph : Graph
+        Without directions.
+    decay : float >= 0, default=0.01
+        The number :math:`\alpha`. Larger counts longer walks more. It must be below the inverse of the spectral radius
+        of A; a larger one is refused, with the bound.
+    method : {"auto", "eigen", "products"}, default="auto"
+        As for `Diffusion`.
+
+    See Also
+    --------
+    RandomWalk : The same sum for two graphs.
+
+    Notes
+    -----
+    Samples are as for `Diffusion`. Weights, which must not be negative, and loops count. By products, time
+    :math:`O(m / \sqrt{1 - \alpha \rho})` for every different node, with :math:`\rho` the spectral radius.
+
+    References
+    ----------
+    .. [1] J. Kandola, J. Shawe-Taylor, N. Cristianini, Learning semantic similarity, 2003.
+
+    Examples
+    --------
+    >>> from mercer.data import Graph
+    >>> from mercer.kernels import VonNeumann
+    >>> ring = Graph(4, [(0, 1), (1, 2), (2, 3), (0, 3)])
+    >>> VonNeumann(ring, decay=0.25)([0, 1, 2]).round(4)
+    array([[1.1667, 0.3333, 0.1667],
+           [0.3333, 1.1667, 0.3333],
+           [0.1667, 0.3333, 1.1667]])
+    >>> VonNeumann(ring, decay=0.6)([0, 1])
+    Traceback (most recent call last):
+    ...
+    ValueError: decay must be a float >= 0 and below 0.5, the inverse of the spectral radius of the graph, got 0.6.
+    """
+
+    _parameters: ClassVar = _NodeKernel._parameters | {"decay": Number(0)}
+
+    def __init__(self, graph, decay=0.01, method="auto"):
+        self.graph = graph
+        self.decay = decay
+        self.method = method
+
+    def _which(self):
+        return "adjacency"
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        radius = _radius(self.graph)
+        if not self.decay * radius < 1:
+            raise ValueError(
+                f"decay must be a float >= 0 and below {1 / radius:.6g}, the inverse of the spectral radius of the "
+                f"graph, got {self.decay}."
+            )
+
+    def _function(self, t):
+        return 1 / (1 - self.decay * t)
+
+    def _slopes(self, t):
+        return {"decay": t / (1 - self.decay * t) ** 2}
+
+
+def _number_of(graph: Graph) -> dict[Hashable, int]:
+    """Numbers of nodes by what samples call them."""
+    names = range(graph.n_nodes) if graph.names is None else graph.names
+    return graph._compute_once("numbers", lambda: {name: i for i, name in enumerate(names)})
+
+
+# --- matrices of graphs -----------------------------------------------------------------------------------
+
+
+def _sparse(graph: Graph, which: str) -> csr_array:
+    A = graph.adjacency()
+    if which == "adjacency":
+        return A
+    degrees = A.sum(axis=1)
+    if which == "laplacian":
+        return csr_array(diags_array(degrees) - A)
+    roots = np.sqrt(np.divide(1.0, degrees, out=np.zeros_like(degrees), where=degrees > 0))
+    # A node without edges has the row 0.
+    return csr_array(diags_array((degrees > 0).astype(float)) - diags_array(roots) @ A @ diags_array(roots))
+
+
+def _eigen(graph: Graph, which: str) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues, within their bounds, and eigenvectors; computed once for a graph."""
+
+    def compute() -> tuple[np.ndarray, np.ndarray]:
+        values, vectors = np.linalg.eigh(_sparse(graph, which).toarray())
+        if which != "adjacency":
+            values = np.clip(values, 0.0, 2.0 if which == "normalized laplacian" else None)
+        return values, vectors
+
+    return graph._compute_once(f"eigenvalues of the {which}", compute)
+
+
+def _operator(graph: Graph, which: str) -> tuple[csr_array, float, float]:
+    """The matrix, and an interval that holds its eigenvalues."""
+
+    def compute() -> tuple[csr_array, float, float]:
+        M = _sparse(graph, which)
+        if which == "adjacency":
+            radius = _radius(graph)
+            return M, -radius, radius
+        largest = 2.0 if which == "normalized laplacian" else 2 * float(M.diagonal().max(initial=0.0))
+        return M, 0.0, largest
+
+    return graph._compute_once(which, compute)
+
+
+def _radius(graph: Graph) -> float:
+    """Largest eigenvalue of the adjacency matrix."""
+
+    def compute() -> float:
+        if graph.n_edges == 0:
+            return 0.0
+        if graph.n_nodes <= MOST_DECOMPOSED:
+            return float(np.abs(_eigen(graph, "adjacency")[0]).max())
+        start = np.ones(graph.n_nodes)
+        return float(eigsh(graph.adjacency(), k=1, which="LA", v0=start, return_eigenvectors=False)[0])
+
+    return graph._compute_once("spectral radius", compute)
+
+
+# --- functions of large matrices --------------------------------------------------------------------------
+
+
+def chebyshev_series(function: Callable[[np.ndarray], np.ndarray], low: float, high: float) -> np.ndarray:
+    """Coefficients of Chebyshev's polynomials on [low, high] that give a smooth function to rounding."""
+    size = 16
+    while size <= MOST_TERMS:
+        angles = np.pi * (np.arange(size) + 0.5) / size
+        values = function((high + low) / 2 + (high - low) / 2 * np.cos(angles))
+        coefficients = dct(values, type=2) / size
+        coefficients[0] /= 2
+        largest = np.abs(coefficients).max(initial=0.0)
+        kept = np.flatnonzero(np.abs(coefficients) > 1e-16 * largest)
+        # What is left of the coefficients of higher order is rounding.
+        if len(kept) == 0 or np.abs(coefficients[-size // 4 :]).max() <= 1e-15 * largest:
+            above = np.flatnonzero(np.abs(coefficients) > 1e-15 * largest)
+            return coefficients[: above[-1] + 1] if len(above) else coefficients[:1]
+        size *= 2
+    raise ValueError("The function of the matrix needs too many products; take a parameter further from its bound.")
+
+
+def _sum_of_chebyshev(M: csr_array, low: float, high: float, coefficients: np.ndarray, V: np.ndarray) -> np.ndarray:
+    """sum_k c_k T_k(x(M)) V with x from [low, high] to [-1, 1], by the recursion of the polynomials."""
+    total = coefficients[0] * V
+    if len(coefficients) == 1 or high == low:
+        return total
+    scale, centre = 2 / (high - low), (high + low) / 2
+    before, now = V, scale * (M @ V - centre * V)
+    total += coefficients[1] * now
+    for coefficient in coefficients[2:]:
+        before, now = now, 2 * scale * (M @ now - centre * now) - before
+        total += coefficient * now
+    return total
