@@ -139,7 +139,7 @@ def test_errors_of_functions():
         Expansion("linear", X, [1.0, 2.0])
     with pytest.raises(ValueError, match="coefficients must be finite"):
         Expansion("linear", X[:1], [np.inf])
-    with pytest.raises(IndefiniteError, match="The kernel is indefinite: the squared norm of the function is -0.76"):
+    with pytest.raises(IndefiniteError, match=r"The kernel is indefinite: the squared norm of the function is -0.76"):
         _ = Expansion(INDEFINITE, [[0.0]], [1.0]).norm
     assert Expansion(INDEFINITE, [[0.0]], [1.0]).squared_norm == pytest.approx(np.tanh(-1.0))
     f = Expansion("linear", X, a)

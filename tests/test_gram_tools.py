@@ -173,7 +173,7 @@ def test_errors_of_centring_and_normalising():
         center(X @ X.T, sample_weight=[1.0, 1.0])
     with pytest.raises(ValueError, match="sample_weight must be finite and >= 0, with at least one positive"):
         center(X @ X.T, sample_weight=np.zeros(30))
-    with pytest.raises(ValueError, match="the diagonal of K must be one number > 0 .* the smallest is -1"):
+    with pytest.raises(ValueError, match=r"the diagonal of K must be one number > 0 .* the smallest is -1"):
         normalize([[1.0, 0.0], [0.0, -1.0]])
     with pytest.raises(ValueError, match="rows and columns must be given together"):
         normalize(X_new @ X.T, rows=np.ones(8))
