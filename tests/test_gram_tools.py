@@ -22,7 +22,7 @@ from mercer.gram import (
     normalize,
     spectrum,
 )
-from mercer.kernels import RBF, Function, Linear, Matern, Polynomial, Sigmoid
+from mercer.kernels import RBF, FromFunction, Linear, Matern, Polynomial, Sigmoid
 
 X = np.random.default_rng(0).normal(size=(30, 4)) + 1.0
 X_new = np.random.default_rng(1).normal(size=(8, 4))
@@ -354,7 +354,7 @@ def test_diagnose_takes_functions_and_other_samples():
 
     assert diagnose(common, words).spectrum.definite
     assert_array_equal(
-        diagnose(Function(common), words).spectrum.eigenvalues, diagnose(common(words, words)).spectrum.eigenvalues
+        diagnose(FromFunction(common), words).spectrum.eigenvalues, diagnose(common(words, words)).spectrum.eigenvalues
     )
 
 
