@@ -166,6 +166,11 @@ def test_distances_of_the_gaussian_kernel():
     assert_allclose(distances(RBF(gamma=0.3), X, Y, squared=True), 2 - 2 * np.exp(-0.3 * squares))
 
 
+def test_gaussian_of_the_induced_distance():
+    """[P eq 1.16]"""
+    assert_allclose(SQUARED.rbf(2.0)(X, Y), np.exp(-distances(SQUARED, X, Y, squared=True) / 8.0))
+
+
 def test_distances_of_single_precision_are_in_double():
     single = X.astype(np.float32)
     found = distances(RBF(gamma=1e-4), single)

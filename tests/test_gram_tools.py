@@ -22,7 +22,7 @@ from mercer.gram import (
     normalize,
     spectrum,
 )
-from mercer.kernels import RBF, FromFunction, Linear, Matern, Polynomial, Sigmoid
+from mercer.kernels import RBF, Centered, FromFunction, Linear, Matern, Polynomial, Sigmoid
 
 X = np.random.default_rng(0).normal(size=(30, 4)) + 1.0
 X_new = np.random.default_rng(1).normal(size=(8, 4))
@@ -142,6 +142,15 @@ def test_center_by_explicit_features():
     m = w @ X / w.sum()
     assert_allclose(center(X @ X.T, sample_weight=w), (X - m) @ (X - m).T, atol=1e-12)
     assert_allclose(center(X @ X.T, X_new @ X.T, sample_weight=w), (X_new - m) @ (X - m).T, atol=1e-12)
+
+
+def test_matrices_of_centred_and_normalised_kernels():
+    kernel = Polynomial(degree=2, gamma=0.5, coef0=1.0)
+    K, K_new, w = kernel(X), kernel(X_new, X), np.random.default_rng(3).uniform(size=30)
+    assert_allclose(center(K), kernel.centered(X)(X), atol=1e-12)
+    assert_allclose(center(K, K_new, sample_weight=w), Centered(kernel, X, w)(X_new, X), atol=1e-12)
+    assert_allclose(normalize(K), kernel.normalized()(X), atol=1e-14)
+    assert_allclose(normalize(K_new, kernel.diag(X_new), kernel.diag(X)), kernel.normalized()(X_new, X), atol=1e-14)
 
 
 def test_center_twice_is_center_once():
