@@ -20,7 +20,7 @@ from mercer.gram import (
     mmd_test,
     squared_mmd,
 )
-from mercer.kernels import RBF, Function, Hamming, Indexed, Linear, Polynomial, Sigmoid
+from mercer.kernels import RBF, FromFunction, Hamming, Indexed, Linear, Polynomial, Sigmoid
 
 X = np.random.default_rng(0).normal(size=(25, 3))
 Y = np.random.default_rng(1).normal(size=(12, 3)) + 0.5
@@ -110,7 +110,7 @@ def test_functions_on_samples_of_any_kind(case):
 
 
 def test_functions_on_words():
-    kernel = Function(common_letters)
+    kernel = FromFunction(common_letters)
     f, g = Expansion(kernel, WORDS, np.arange(6.0)), Expansion(kernel, ["gray"], [2.0])
     total = f + g
     assert total.points == [*WORDS, "gray"]
@@ -139,7 +139,7 @@ def test_errors_of_functions():
         Expansion("linear", X, [1.0, 2.0])
     with pytest.raises(ValueError, match="coefficients must be finite"):
         Expansion("linear", X[:1], [np.inf])
-    with pytest.raises(IndefiniteError, match="The kernel is indefinite: the squared norm of the function is -0.76"):
+    with pytest.raises(IndefiniteError, match=r"The kernel is indefinite: the squared norm of the function is -0.76"):
         _ = Expansion(INDEFINITE, [[0.0]], [1.0]).norm
     assert Expansion(INDEFINITE, [[0.0]], [1.0]).squared_norm == pytest.approx(np.tanh(-1.0))
     f = Expansion("linear", X, a)
@@ -164,6 +164,11 @@ def test_distances_by_explicit_features():
 def test_distances_of_the_gaussian_kernel():
     squares = ((X[:, np.newaxis] - Y) ** 2).sum(axis=2)
     assert_allclose(distances(RBF(gamma=0.3), X, Y, squared=True), 2 - 2 * np.exp(-0.3 * squares))
+
+
+def test_gaussian_of_the_induced_distance():
+    """[P eq 1.16]"""
+    assert_allclose(SQUARED.rbf(2.0)(X, Y), np.exp(-distances(SQUARED, X, Y, squared=True) / 8.0))
 
 
 def test_distances_of_single_precision_are_in_double():
@@ -206,7 +211,7 @@ def test_centrality():
     weight = np.r_[np.zeros(22), np.ones(3)]
     last = np.linalg.norm(X - X[22:].mean(axis=0), axis=1)
     assert_array_equal(centrality("linear", X, sample_weight=weight).ranking, np.argsort(last))
-    assert_array_equal(centrality(Function(common_letters), ["ab", "abc", "xyz"]).ranking[-1], 2)
+    assert_array_equal(centrality(FromFunction(common_letters), ["ab", "abc", "xyz"]).ranking[-1], 2)
 
 
 def test_errors_of_distances():
@@ -302,7 +307,7 @@ def test_p_values_of_the_permutation_test():
     assert found.statistic == squared_mmd(RBF(gamma=0.5), X, Y + 3.0)
     assert (found.method, found.null.shape) == ("permutation", (199,))
     # Nothing to tell apart: every split is as good as the one at hand.
-    assert mmd_test(Function(lambda A, B: np.ones((len(A), len(B)))), X, Y, random_state=0).p_value == 1.0
+    assert mmd_test(FromFunction(lambda A, B: np.ones((len(A), len(B)))), X, Y, random_state=0).p_value == 1.0
     assert mmd_test("linear", np.ones((4, 1)), np.ones((5, 1)), random_state=0).p_value == 1.0
 
 
@@ -336,8 +341,8 @@ def test_gamma_agrees_with_permutations():
 
 def test_sets_of_words():
     first, second = ["aab", "abb", "bab", "baa"], ["xyz", "xzz", "yzx", "zyy"]
-    assert mmd_test(Function(common_letters), first, second, random_state=0).p_value < 0.05
-    assert mmd(Function(common_letters), first, second) > 1.0
+    assert mmd_test(FromFunction(common_letters), first, second, random_state=0).p_value < 0.05
+    assert mmd(FromFunction(common_letters), first, second) > 1.0
 
 
 def test_errors_of_two_samples():

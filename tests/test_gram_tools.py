@@ -22,7 +22,7 @@ from mercer.gram import (
     normalize,
     spectrum,
 )
-from mercer.kernels import RBF, Function, Linear, Matern, Polynomial, Sigmoid
+from mercer.kernels import RBF, Centered, FromFunction, Linear, Matern, Polynomial, Sigmoid
 
 X = np.random.default_rng(0).normal(size=(30, 4)) + 1.0
 X_new = np.random.default_rng(1).normal(size=(8, 4))
@@ -144,6 +144,15 @@ def test_center_by_explicit_features():
     assert_allclose(center(X @ X.T, X_new @ X.T, sample_weight=w), (X_new - m) @ (X - m).T, atol=1e-12)
 
 
+def test_matrices_of_centred_and_normalised_kernels():
+    kernel = Polynomial(degree=2, gamma=0.5, coef0=1.0)
+    K, K_new, w = kernel(X), kernel(X_new, X), np.random.default_rng(3).uniform(size=30)
+    assert_allclose(center(K), kernel.centered(X)(X), atol=1e-12)
+    assert_allclose(center(K, K_new, sample_weight=w), Centered(kernel, X, w)(X_new, X), atol=1e-12)
+    assert_allclose(normalize(K), kernel.normalized()(X), atol=1e-14)
+    assert_allclose(normalize(K_new, kernel.diag(X_new), kernel.diag(X)), kernel.normalized()(X_new, X), atol=1e-14)
+
+
 def test_center_twice_is_center_once():
     once = center(INDEFINITE)
     assert_allclose(center(once), once, atol=1e-13)
@@ -173,7 +182,7 @@ def test_errors_of_centring_and_normalising():
         center(X @ X.T, sample_weight=[1.0, 1.0])
     with pytest.raises(ValueError, match="sample_weight must be finite and >= 0, with at least one positive"):
         center(X @ X.T, sample_weight=np.zeros(30))
-    with pytest.raises(ValueError, match="the diagonal of K must be one number > 0 .* the smallest is -1"):
+    with pytest.raises(ValueError, match=r"the diagonal of K must be one number > 0 .* the smallest is -1"):
         normalize([[1.0, 0.0], [0.0, -1.0]])
     with pytest.raises(ValueError, match="rows and columns must be given together"):
         normalize(X_new @ X.T, rows=np.ones(8))
@@ -354,7 +363,7 @@ def test_diagnose_takes_functions_and_other_samples():
 
     assert diagnose(common, words).spectrum.definite
     assert_array_equal(
-        diagnose(Function(common), words).spectrum.eigenvalues, diagnose(common(words, words)).spectrum.eigenvalues
+        diagnose(FromFunction(common), words).spectrum.eigenvalues, diagnose(common(words, words)).spectrum.eigenvalues
     )
 
 

@@ -25,7 +25,7 @@ from mercer.gram import (
     spectrum,
     square,
 )
-from mercer.kernels import RBF, Indexed, Sigmoid
+from mercer.kernels import RBF, EmpiricalMap, Indexed, Sigmoid
 
 FUNCTIONS = {"clip": clip, "flip": flip, "shift": shift, "square": square}
 METHODS = [*FUNCTIONS, "proxy"]
@@ -132,6 +132,14 @@ def test_rows_of_new_samples_by_the_eigenvectors():
     }
     for method, rows in expected.items():
         assert_allclose(Repair(method).fit(K).transform(K_new), rows, atol=1e-12)
+
+
+def test_square_is_the_empirical_kernel_map():
+    """With the samples at hand as templates. [P §1.7.4]"""
+    kernel, repair = EmpiricalMap(KERNEL, X), Repair("square")
+    assert_allclose(repair.fit_transform(K), kernel(X), atol=1e-12)
+    assert_allclose(repair.transform(K_new), kernel(X_new, X), atol=1e-12)
+    assert_allclose(repair.among(K_new), kernel(X_new), atol=1e-12)
 
 
 @pytest.mark.parametrize("method", ["clip", "flip", "square"])

@@ -29,6 +29,7 @@ def center(K: Any, K_new: Any = None, *, sample_weight: Any = None) -> np.ndarra
 
     See Also
     --------
+    mercer.kernels.Centered : A kernel whose origin is the mean of reference samples.
     sklearn.preprocessing.KernelCenterer : The same as a step of a pipeline, without weights.
 
     Examples
@@ -72,6 +73,10 @@ def normalize(K: Any, rows: Any = None, columns: Any = None) -> np.ndarray:
     -------
     ndarray
         Of the shape of K. The diagonal of a square matrix is 1, exactly.
+
+    See Also
+    --------
+    mercer.kernels.Normalized : A kernel that is normalised, also where its values are too large for float64.
 
     Examples
     --------

@@ -172,7 +172,7 @@ def _findings(K: np.ndarray, eigenvalues: Spectrum) -> list[Finding]:
         text = f"squared distances of samples are {spread:.2g} times twice their squared lengths, in the mean"
         found.append(Finding("constant", spread, text, "narrow the kernel, or centre it"))
     elif repeated := _repeated(K, EQUAL * size):
-        text = f"{repeated} samples have the row of an earlier one"
+        text = f"{repeated} of {n} samples repeat the row of another one"
         found.append(Finding("duplicates", float(repeated), text, "give them weights, or use a kernel that sees more"))
     return found
 

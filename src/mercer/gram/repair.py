@@ -139,6 +139,7 @@ def square(K: Any) -> np.ndarray:
     See Also
     --------
     Repair : With new samples, and as a step of a pipeline.
+    mercer.kernels.EmpiricalMap : The same as a kernel, with any samples as templates.
 
     Examples
     --------
