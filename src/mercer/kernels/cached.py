@@ -3,6 +3,7 @@
 import os
 import tempfile
 import warnings
+from contextlib import suppress
 from hashlib import blake2b
 from importlib import import_module
 from pathlib import Path
@@ -136,7 +137,11 @@ class Cached(Wrapped):
         -------
         int
         """
-        return sum(path.stat().st_size for path in self._files())
+        total = 0
+        for path in self._files():
+            with suppress(FileNotFoundError):  # another process may clear the folder
+                total += path.stat().st_size
+        return total
 
     def clear(self) -> None:
         """Delete all matrices in the folder, of all kernels, and nothing else."""

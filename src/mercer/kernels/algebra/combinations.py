@@ -311,7 +311,7 @@ def weighted_sum(kernels, weights=None):
     0.7
     """
     kernels = list(kernels)
-    weights = [1 / len(kernels)] * len(kernels) if weights is None else list(weights)
+    weights = [1 / len(kernels) for _ in kernels] if weights is None else list(weights)
     if len(kernels) != len(weights):
         raise ValueError(f"weights must have one number for each of {len(kernels)} kernels, got {len(weights)}.")
     return Sum(*(float(weight) * kernel for weight, kernel in zip(weights, kernels, strict=True)))
