@@ -133,18 +133,15 @@ class Kernel(BaseEstimator):
             In float64.
         """
         kernel = self._ready(X, Y)
-        return kernel._product(*kernel.prepare(X, Y), V)
-
-    def _product(self, X: Any, Y: Any, V: Any) -> np.ndarray:
-        """`dot` for prepared samples."""
+        X, Y = kernel.prepare(X, Y)
         if not issparse(V):
             V = np.asarray(V, dtype=np.float64)
         if V.ndim not in (1, 2) or V.shape[0] != n_samples(Y):
             raise ValueError(f"V has shape {V.shape}, it needs one row for each of the {n_samples(Y)} samples of Y.")
         if issparse(V):
-            return self._dot_rows(X, Y, csr_array(V.reshape(V.shape[0], -1).T)).reshape(-1, *V.shape[1:])
+            return kernel._dot_rows(X, Y, csr_array(V.reshape(V.shape[0], -1).T)).reshape(-1, *V.shape[1:])
         columns = np.ascontiguousarray(V[:, np.newaxis] if V.ndim == 1 else V)
-        product = self._dot(X, Y, columns)
+        product = kernel._dot(X, Y, columns)
         return product[:, 0] if V.ndim == 1 else product
 
     def _decide(self, X: Any, Y: Any, v: np.ndarray, offset: float) -> np.ndarray:
