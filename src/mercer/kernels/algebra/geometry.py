@@ -338,7 +338,8 @@ def _over_norms(K: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     out first and put back at the end, which rounds nothing.
     """
     if _is_moderate(x) and _is_moderate(y):
-        norms = np.sqrt(x[:, np.newaxis] * y)
+        norms = x[:, np.newaxis] * y
+        np.sqrt(norms, out=norms)
         norms[x == 0], norms[:, y == 0] = np.inf, np.inf
         return np.divide(K, norms, out=norms)
     (x, p), (y, q) = _without_power(x), _without_power(y)
