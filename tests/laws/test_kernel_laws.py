@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from mercer import _native, kernels
 from mercer.errors import DomainError
+from mercer.features import ExplicitFeatures
 from mercer.fingerprint import fingerprint
 from mercer.kernels import Kernel
 from mercer.kernels.algebra.base import Composite, Wrapped
@@ -291,6 +292,16 @@ def test_every_kernel_joins_the_algebra(make):
     for name, value in derivatives.items():
         expected = finite_differences(outside, name, Y, W)
         assert_allclose(value, expected, rtol=1e-5, atol=1e-5 * max(1.0, np.abs(expected).max()))
+
+
+@every_kernel
+def test_sparse_features_are_a_feature_map(make):
+    X = samples(make(), 20)
+    for kernel in (make(), make().normalized(), 2 * make() + 1):
+        if kernel._sparse_features(kernel.prepare(X)[0]) is None:
+            pytest.skip("has none")
+        table = ExplicitFeatures(kernel).fit_transform(X)
+        assert_allclose((table @ table.T).toarray(), kernel(X), rtol=1e-10, atol=1e-12)
 
 
 # --- a kernel is a value ----------------------------------------------------------------------------------

@@ -116,6 +116,9 @@ class Cached(Wrapped):
         """
         return self.kernel.features(X)
 
+    def _sparse_features(self, X):
+        return self.kernel._sparse_features(self._inside(X, X)[0])
+
     # --- the folder ---------------------------------------------------------------------------------------
 
     def _files(self) -> list[Path]:

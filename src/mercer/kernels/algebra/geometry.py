@@ -123,6 +123,10 @@ class Normalized(Numbered):
         kernel = self._ready(X)
         return _rows_times(kernel._inverse_norms(kernel.prepare(X)[0]), kernel.kernel.features(X))
 
+    def _sparse_features(self, X):
+        found = self.kernel._sparse_features(X.parts[0])
+        return None if found is None else found.times(self._inverse_norms(X))
+
 
 class RBFOf(Numbered):
     r"""Gaussian kernel of the distance that a kernel induces, usually written ``kernel.rbf(sigma)``.
@@ -312,6 +316,10 @@ class Scaled(Numbered):
         """
         kernel = self._ready(X)
         return _rows_times(kernel._numbers(X, None), kernel.kernel.features(X))
+
+    def _sparse_features(self, X):
+        found = self.kernel._sparse_features(X.parts[0])
+        return None if found is None else found.times(X.parts[1])
 
 
 def _some_different(X: Any, w: np.ndarray) -> tuple[Any, np.ndarray]:
