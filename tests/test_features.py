@@ -2,10 +2,14 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
+from mercer import SVC, LinearSVC
 from mercer.data.features import SparseFeatures
 from mercer.data.symbols import symbol_keys
+from mercer.features import ExplicitFeatures
+from mercer.kernels import RBF, Mapped, On
+from mercer.kernels.features import FeatureKernel
 
 
 def occurrences(n=30, seed=0):
@@ -85,3 +89,70 @@ def test_keys_are_the_same_in_every_process():
     assert_array_equal(
         symbol_keys([3, "C", "carbon"]), [2305843009213693955, 4611686018427387971, 17864606297517022936]
     )
+
+
+# --- features of combinations -----------------------------------------------------------------------------
+
+
+class Letters(FeatureKernel):
+    """Counts letters, those before `last` in the alphabet."""
+
+    domain = "strings"
+
+    def __init__(self, last="z"):
+        self.last = last
+
+    def _features(self, X, name):
+        words = [[letter for letter in word if letter < self.last] for word in X]
+        starts = np.cumsum([0, *map(len, words)])
+        return SparseFeatures.count(symbol_keys(letter for word in words for letter in word), starts)
+
+
+WORDS = ["stay", "stray", "play", "", "banana", "abba"]
+
+
+def reverse(words):
+    return [word[::-1] for word in words]
+
+
+COMBINED = [
+    Letters(),
+    Letters() + Letters("m"),
+    2 * Letters() + 3,
+    Letters().normalized() + 0.5 * Letters("m"),
+    (Letters() + 1).normalized(),
+    Letters().scaled(lambda words: np.array([1.0 + len(word) for word in words])),
+    Mapped(reverse, Letters()),
+]
+
+
+@pytest.mark.parametrize("kernel", COMBINED, ids=range(len(COMBINED)))
+def test_features_of_combinations_stay_sparse(kernel):
+    transformer = ExplicitFeatures(kernel)
+    table = transformer.fit_transform(WORDS)
+    assert_allclose((table @ table.T).toarray(), kernel(WORDS), rtol=1e-12)
+    assert_allclose((transformer.transform(["tap"]) @ table.T).toarray(), kernel(["tap"], WORDS), rtol=1e-12)
+    assert_allclose((kernel.features(WORDS) @ kernel.features(WORDS).T).toarray(), kernel(WORDS), rtol=1e-12)
+
+
+def test_parts_of_a_sum_are_kept_apart():
+    once, twice = ExplicitFeatures(Letters()).fit(WORDS), ExplicitFeatures(Letters() + Letters()).fit(WORDS)
+    assert len(twice.keys_) == 2 * len(once.keys_)
+
+
+def test_a_linear_machine_on_features_of_columns():
+    table = {"first": WORDS, "second": WORDS[::-1]}
+    kernel = On("first", Letters()) + On("second", Letters("m")).normalized()
+    y = [0, 0, 1, 1, 0, 1]
+    vectors = ExplicitFeatures(kernel).fit_transform(table)
+    linear = LinearSVC(loss="hinge", tol=1e-8).fit(vectors, y)
+    machine = SVC(kernel=kernel, tol=1e-8).fit(table, y)
+    assert_allclose(linear.decision_function(vectors), machine.decision_function(table), atol=1e-5)
+
+
+def test_kernels_without_sparse_features():
+    for kernel in (RBF(gamma=1.0), Mapped(lambda words: [[len(word)] for word in words], RBF(gamma=1.0)) + 1):
+        with pytest.raises(TypeError, match=r"must have explicit sparse features, .* has none; use its values"):
+            ExplicitFeatures(kernel).fit([[0.0], [1.0]])
+    with pytest.raises(TypeError, match="has none"):
+        ExplicitFeatures(Letters() * Letters()).fit(WORDS)

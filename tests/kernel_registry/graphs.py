@@ -16,7 +16,7 @@ STORED_GRAPH = Graph(200, EDGES, weights=np.random.default_rng(3).uniform(0.5, 2
 
 KERNELS = {
     "Diffusion": lambda: kernels.Diffusion(STORED_GRAPH, beta=0.7),
-    "Diffusion by products": lambda: kernels.Diffusion(STORED_GRAPH, beta=0.7, normalized=True, method="products"),
+    "Diffusion by products": lambda: kernels.Diffusion(STORED_GRAPH, beta=0.7, normalize=True, method="products"),
     "EdgeHistogram": lambda: kernels.EdgeHistogram(),
     "EdgeHistogram with ends": lambda: kernels.EdgeHistogram(ends=True),
     "GraphHopper": lambda: kernels.GraphHopper(gamma=0.4),
@@ -28,7 +28,7 @@ KERNELS = {
     "RandomWalk": lambda: kernels.RandomWalk(decay=0.02),
     "RandomWalk exponential": lambda: kernels.RandomWalk(decay=0.1, kind="exponential"),
     "RandomWalk without labels": lambda: kernels.RandomWalk(decay=0.005, node_labels=False),
-    "RegularizedLaplacian": lambda: kernels.RegularizedLaplacian(STORED_GRAPH, beta=0.7, normalized=True),
+    "RegularizedLaplacian": lambda: kernels.RegularizedLaplacian(STORED_GRAPH, beta=0.7, normalize=True),
     "RegularizedLaplacian by products": lambda: kernels.RegularizedLaplacian(STORED_GRAPH, beta=0.7, method="products"),
     "ShortestPath": lambda: kernels.ShortestPath(),
     "ShortestPath without labels": lambda: kernels.ShortestPath(node_labels=False),

@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from mercer import _native, kernels
 from mercer.errors import DomainError
+from mercer.features import ExplicitFeatures
 from mercer.fingerprint import fingerprint
 from mercer.kernels import Kernel
 from mercer.kernels.algebra.base import Composite, Wrapped
@@ -252,6 +253,55 @@ def test_vjp_has_every_continuous_parameter(make):
 def test_vjp_refuses_other_shapes(make):
     with pytest.raises(ValueError, match=r"\(6, 6\)"):
         make().vjp(samples(make(), 6), np.ones((6, 5)))
+
+
+# --- algebra ----------------------------------------------------------------------------------------------
+
+
+@every_kernel
+def test_normalised_a_sample_is_exactly_one_with_itself(make):
+    kernel = make()
+    X = samples(kernel, 20)
+    if kernel.definite is not True and (kernel.diag(X) < 0).any():
+        pytest.skip("cannot be normalised")
+    normalised = kernel.normalized()
+    ones = np.diagonal(normalised(X))
+    assert_array_equal(ones, normalised.diag(X))
+    assert_array_equal(ones, (kernel.diag(X) != 0).astype(float))
+    assert_array_equal(normalised(X[::-1])[::-1, ::-1], normalised(X))
+
+
+@every_kernel
+def test_every_kernel_joins_the_algebra(make):
+    kernel = make()
+    X, Y = samples(kernel, 12), samples(kernel, 7, seed=1)
+    K, of_Y, cross = kernel(X).astype(float), kernel(Y).astype(float), kernel(X, Y).astype(float)
+    scale = max(1.0, np.abs(K).max(), np.abs(of_Y).max())
+    close = {"rtol": 1e-10, "atol": 1e-10 * scale}
+    assert_allclose((2 * kernel + kernel**2 / 3)(X, Y), 2 * cross + cross**2 / 3, rtol=1e-10, atol=1e-10 * scale**2)
+    squared = np.diagonal(K)[:, np.newaxis] + np.diagonal(of_Y) - 2 * cross
+    sigma = np.sqrt(scale)
+    assert_allclose(kernel.rbf(sigma)(X, Y), np.exp(-np.maximum(squared, 0) / (2 * scale)), **close)
+    centred = cross - K.mean(axis=0)[:, np.newaxis] - cross.mean(axis=0) + K.mean()
+    assert_allclose(kernel.centered(X)(X, Y), centred, **close)
+    # Derivatives by parameters of a kernel inside go through reference samples, too.
+    W = np.random.default_rng(2).normal(size=(7, 7))
+    outside = kernel.centered(X[:5])
+    derivatives = outside.vjp(Y, W)
+    assert derivatives.keys() == {f"kernel__{name}" for name in kernel.vjp(Y, W)}
+    for name, value in derivatives.items():
+        expected = finite_differences(outside, name, Y, W)
+        assert_allclose(value, expected, rtol=1e-5, atol=1e-5 * max(1.0, np.abs(expected).max()))
+
+
+@every_kernel
+def test_sparse_features_are_a_feature_map(make):
+    X = samples(make(), 20)
+    for kernel in (make(), make().normalized(), 2 * make() + 1):
+        if kernel._sparse_features(kernel.prepare(X)[0]) is None:
+            pytest.skip("has none")
+        table = ExplicitFeatures(kernel).fit_transform(X)
+        assert_allclose((table @ table.T).toarray(), kernel(X), rtol=1e-10, atol=1e-12)
 
 
 # --- a kernel is a value ----------------------------------------------------------------------------------

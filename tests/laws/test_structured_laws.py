@@ -88,7 +88,9 @@ def test_a_column_of_polars(make):
 def test_scikit_learn_splits_and_clones(make):
     kernel = make().rbf("median")  # of whole numbers, decision values may be zero
     X, y = lesson(kernel, 30)
-    search = GridSearchCV(Pipeline([("machine", SVC(kernel, tol=1e-8))]), {"machine__C": [0.1, 1.0, 10.0]}, cv=3).fit(X, y)
+    search = GridSearchCV(Pipeline([("machine", SVC(kernel, tol=1e-8))]), {"machine__C": [0.1, 1.0, 10.0]}, cv=3).fit(
+        X, y
+    )
     assert set(search.predict(X)) <= {"near", "far"}
     tuned = tune(SVC(kernel, tol=1e-8), {"C": [0.1, 1.0, 10.0]}, cv=3).fit(X, y)
     assert tuned.best_params_["C"] == search.best_params_["machine__C"]

@@ -1,5 +1,6 @@
 """Samples as sparse features that are known by their content."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,21 @@ class SparseFeatures:
         found: Any = _native.features_collect((keys, values, starts), effective_n_threads())
         return cls(*found)
 
+    @classmethod
+    def side_by_side(cls, parts: "Sequence[SparseFeatures]") -> "SparseFeatures":
+        """The features of several descriptions of the same samples, kept apart: part numbers go into their keys."""
+        n = len(parts[0])
+        sizes = np.array([np.diff(part.starts) for part in parts])
+        owners = np.concatenate([np.repeat(np.arange(n), size) for size in sizes])
+        order = np.argsort(owners, kind="stable")
+        keys = np.concatenate([_mixed(part.keys, number) for number, part in enumerate(parts)])[order]
+        values = np.concatenate([part.values for part in parts])[order]
+        return cls.count(keys, np.concatenate([[0], np.cumsum(sizes.sum(axis=0))]), values)
+
+    def times(self, factors: np.ndarray) -> "SparseFeatures":
+        """The features of every sample, times its factor."""
+        return SparseFeatures(self.keys, self.values * np.repeat(factors, np.diff(self.starts)), self.starts)
+
     @property
     def shape(self) -> tuple[int]:
         """Number of samples, as an array of samples would have it."""
@@ -80,3 +96,12 @@ class SparseFeatures:
         before = np.concatenate([[0], np.cumsum(known)])  # how many are known before each entry
         shape = (len(self), len(vocabulary))
         return csr_array((self.values[known], columns[known], before[self.starts]), shape=shape)
+
+
+def _mixed(keys: np.ndarray, number: int) -> np.ndarray:
+    """Other keys, different ones for different keys: the finaliser of splitmix64, after a step of its generator."""
+    step = np.uint64((number + 1) * 0x9E3779B97F4A7C15 % 2**64)
+    keys = keys + step  # modulo 2^64, as everything here
+    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return keys ^ (keys >> np.uint64(31))

@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.data.features import SparseFeatures
 from mercer.kernels import as_kernel
-from mercer.kernels.features import FeatureKernel
 
 __all__ = ["ExplicitFeatures"]
 
@@ -23,7 +23,8 @@ class ExplicitFeatures(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     kernel : Kernel
-        One that counts features, such as `mercer.kernels.Spectrum`.
+        One that counts features, such as `mercer.kernels.Spectrum`, or a combination of such: sums, multiples,
+        normalised ones, and those on columns of a table.
 
     Attributes
     ----------
@@ -100,13 +101,16 @@ class ExplicitFeatures(TransformerMixin, BaseEstimator):
         CSR array of shape (n, n_components)
         """
         check_is_fitted(self)
-        return self.kernel_.prepare(X)[0].table(self.keys_)
+        return self._found(X).table(self.keys_)
 
     def _fit(self, X: Any) -> Any:
-        kernel = as_kernel(self.kernel)
-        if not isinstance(kernel, FeatureKernel) or kernel.join != "dot":
-            raise TypeError(f"kernel must have explicit sparse features, {kernel!r} has none; use its values.")
-        self.kernel_ = kernel.resolve(X)
-        found = self.kernel_.prepare(X)[0]
+        self.kernel_ = as_kernel(self.kernel).resolve(X)
+        found = self._found(X)
         self.keys_ = np.unique(found.keys)
+        return found
+
+    def _found(self, X: Any) -> SparseFeatures:
+        found = self.kernel_._sparse_features(self.kernel_.prepare(X)[0])
+        if found is None:
+            raise TypeError(f"kernel must have explicit sparse features, {self.kernel!r} has none; use its values.")
         return found

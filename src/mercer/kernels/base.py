@@ -7,6 +7,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, clone
 
+from mercer.data.features import SparseFeatures
 from mercer.fingerprint import fingerprint
 from mercer.kernels.samples import n_samples, row_blocks, take
 from mercer.parameters import Choice, Number, check_parameters
@@ -234,6 +235,10 @@ class Kernel(BaseEstimator):
         """sum_ij W_ij dlog(k_ij)/dparameter, for a kernel that has logarithms; where k_ij = 0, W_ij does not count."""
         K = self._matrix(X, X)
         return self._vjp(X, np.divide(W, K, out=np.zeros_like(W), where=K > 0))
+
+    def _sparse_features(self, X) -> SparseFeatures | None:
+        """Prepared samples as sparse features whose inner products are the kernel, for kernels that have them."""
+        return None
 
     def _diag(self, X) -> np.ndarray:
         n = n_samples(X)

@@ -3,6 +3,7 @@
 import os
 import tempfile
 import warnings
+from contextlib import suppress
 from hashlib import blake2b
 from importlib import import_module
 from pathlib import Path
@@ -115,6 +116,9 @@ class Cached(Wrapped):
         """
         return self.kernel.features(X)
 
+    def _sparse_features(self, X):
+        return self.kernel._sparse_features(self._inside(X, X)[0])
+
     # --- the folder ---------------------------------------------------------------------------------------
 
     def _files(self) -> list[Path]:
@@ -136,7 +140,11 @@ class Cached(Wrapped):
         -------
         int
         """
-        return sum(path.stat().st_size for path in self._files())
+        total = 0
+        for path in self._files():
+            with suppress(FileNotFoundError):  # another process may clear the folder
+                total += path.stat().st_size
+        return total
 
     def clear(self) -> None:
         """Delete all matrices in the folder, of all kernels, and nothing else."""

@@ -37,6 +37,9 @@ class FeatureKernel(Kernel):
     def _matrix(self, X, Y):
         return _native.features_matrix(self.join, X.native(), Y.native(), effective_n_threads())
 
+    def _sparse_features(self, X):
+        return X if self.join == "dot" else None
+
     def _diag(self, X):
         return _native.features_diag(self.join, X.native())
 

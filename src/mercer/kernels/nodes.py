@@ -183,7 +183,7 @@ class Diffusion(_NodeKernel):
         Without directions. Clones share it, and what was computed of it.
     beta : float >= 0, default=1.0
         How long it diffuses. Larger makes distant nodes more alike; 0 gives the identity.
-    normalized : bool, default=False
+    normalize : bool, default=False
         Whether the Laplacian is :math:`I - D^{-1/2} A D^{-1/2}`.
     method : {"auto", "eigen", "products"}, default="auto"
         By the eigenvalues of the matrix, or column by column by a series in Chebyshev's polynomials, which needs
@@ -218,16 +218,16 @@ class Diffusion(_NodeKernel):
            [0.01 , 0.058, 0.674]])
     """
 
-    _parameters: ClassVar = _NodeKernel._parameters | {"beta": Number(0), "normalized": Choice(True, False)}
+    _parameters: ClassVar = _NodeKernel._parameters | {"beta": Number(0), "normalize": Choice(True, False)}
 
-    def __init__(self, graph, beta=1.0, normalized=False, method="auto"):
+    def __init__(self, graph, beta=1.0, normalize=False, method="auto"):
         self.graph = graph
         self.beta = beta
-        self.normalized = normalized
+        self.normalize = normalize
         self.method = method
 
     def _which(self):
-        return "normalized laplacian" if self.normalized else "laplacian"
+        return "normalized laplacian" if self.normalize else "laplacian"
 
     def _function(self, t):
         return np.exp(-self.beta * t)
@@ -249,7 +249,7 @@ class RegularizedLaplacian(_NodeKernel):
         Without directions.
     beta : float >= 0, default=1.0
         Larger makes distant nodes more alike; 0 gives the identity.
-    normalized : bool, default=False
+    normalize : bool, default=False
         Whether the Laplacian is :math:`I - D^{-1/2} A D^{-1/2}`.
     method : {"auto", "eigen", "products"}, default="auto"
         As for `Diffusion`.
@@ -278,16 +278,16 @@ class RegularizedLaplacian(_NodeKernel):
            [0.125, 0.25 , 0.625]])
     """
 
-    _parameters: ClassVar = _NodeKernel._parameters | {"beta": Number(0), "normalized": Choice(True, False)}
+    _parameters: ClassVar = _NodeKernel._parameters | {"beta": Number(0), "normalize": Choice(True, False)}
 
-    def __init__(self, graph, beta=1.0, normalized=False, method="auto"):
+    def __init__(self, graph, beta=1.0, normalize=False, method="auto"):
         self.graph = graph
         self.beta = beta
-        self.normalized = normalized
+        self.normalize = normalize
         self.method = method
 
     def _which(self):
-        return "normalized laplacian" if self.normalized else "laplacian"
+        return "normalized laplacian" if self.normalize else "laplacian"
 
     def _function(self, t):
         return 1 / (1 + self.beta * t)

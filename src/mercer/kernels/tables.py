@@ -109,7 +109,7 @@ class Mapped(Seen):
 
     References
     ----------
-    .. [1] E. Alpaydin, Introduction to Machine Learning, eqs. 10.64 and 10.65.
+    .. [1] C. C. Aggarwal, Data Mining: The Textbook, 2015, eq. 10.64.
 
     Examples
     --------

@@ -282,6 +282,9 @@ class Seen(Wrapped):
     def _log_vjp(self, X, W):
         return self._named(self.kernel._log_vjp(X.parts[0], W))
 
+    def _sparse_features(self, X):
+        return self.kernel._sparse_features(X.parts[0])
+
     def features(self, X):
         """Explicit feature vectors, of kernels inside that have them.
 

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mercer.data.features import SparseFeatures
 from mercer.kernels.algebra.base import Composite, side_by_side
 from mercer.kernels.base import Kernel
 from mercer.kernels.samples import n_samples
@@ -92,6 +93,10 @@ class Constant(Kernel):
     def _log_vjp(self, X, W):
         return {"value": float(W.sum()) / self.value if self.value else 0.0}
 
+    def _sparse_features(self, X):
+        n = n_samples(X)
+        return SparseFeatures(np.zeros(n, np.uint64), np.full(n, np.sqrt(self.value)), np.arange(n + 1))
+
 
 class Sum(Composite):
     r"""Sum of kernels, usually written ``k1 + k2``.
@@ -175,6 +180,10 @@ class Sum(Composite):
             Sparse if those of one term are.
         """
         return side_by_side([kernel.features(X) for kernel in self._ready(X).kernels])
+
+    def _sparse_features(self, X):
+        parts = [kernel._sparse_features(x) for kernel, x in self._each(X)]
+        return None if any(part is None for part in parts) else SparseFeatures.side_by_side(parts)
 
 
 class Product(Composite):
@@ -276,6 +285,11 @@ class Product(Composite):
             return super().features(X)
         return others[0][0].features(X) * np.sqrt(factor)
 
+    def _sparse_features(self, X):
+        factor, others = self._factored(X)
+        found = others[0][0]._sparse_features(others[0][1]) if len(others) == 1 else None
+        return None if found is None else found.times(np.full(len(found), np.sqrt(factor)))
+
     def _factored(self, *samples: Any) -> tuple[float, list[tuple[Any, ...]]]:
         """The constants as one number, and the other factors (at least one) with their samples."""
         each = self._each(*samples)
@@ -311,7 +325,7 @@ def weighted_sum(kernels, weights=None):
     0.7
     """
     kernels = list(kernels)
-    weights = [1 / len(kernels)] * len(kernels) if weights is None else list(weights)
+    weights = [1 / len(kernels) for _ in kernels] if weights is None else list(weights)
     if len(kernels) != len(weights):
         raise ValueError(f"weights must have one number for each of {len(kernels)} kernels, got {len(weights)}.")
     return Sum(*(float(weight) * kernel for weight, kernel in zip(weights, kernels, strict=True)))

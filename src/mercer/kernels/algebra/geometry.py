@@ -123,6 +123,10 @@ class Normalized(Numbered):
         kernel = self._ready(X)
         return _rows_times(kernel._inverse_norms(kernel.prepare(X)[0]), kernel.kernel.features(X))
 
+    def _sparse_features(self, X):
+        found = self.kernel._sparse_features(X.parts[0])
+        return None if found is None else found.times(self._inverse_norms(X))
+
 
 class RBFOf(Numbered):
     r"""Gaussian kernel of the distance that a kernel induces, usually written ``kernel.rbf(sigma)``.
@@ -313,6 +317,10 @@ class Scaled(Numbered):
         kernel = self._ready(X)
         return _rows_times(kernel._numbers(X, None), kernel.kernel.features(X))
 
+    def _sparse_features(self, X):
+        found = self.kernel._sparse_features(X.parts[0])
+        return None if found is None else found.times(X.parts[1])
+
 
 def _some_different(X: Any, w: np.ndarray) -> tuple[Any, np.ndarray]:
     """Up to `MOST_SAMPLES` different samples, those with the smallest hashes, and how often each one occurs."""
@@ -334,12 +342,22 @@ def _rows_times(factors: np.ndarray, table: Any) -> Any:
 def _over_norms(K: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """K_ij / sqrt(x_i y_j), exactly 1 where all three are equal, and 0 where x or y is.
 
-    sqrt(x * x) is x in floating point numbers as long as x * x is one: powers of two are taken out first.
+    sqrt(x * x) is x in floating point numbers as long as x * x is one. Where it might not be, powers of four are taken
+    out first and put back at the end, which rounds nothing.
     """
-    (x, p), (y, q) = (_without_power(diagonal) for diagonal in (x, y))
-    norms = np.sqrt(x[:, np.newaxis] * y)
-    np.divide(K, norms, out=norms, where=norms > 0)
-    return np.ldexp(norms, -(p[:, np.newaxis] + q))
+    if _is_moderate(x) and _is_moderate(y):
+        norms = x[:, np.newaxis] * y
+        np.sqrt(norms, out=norms)
+        norms[x == 0], norms[:, y == 0] = np.inf, np.inf
+        return np.divide(K, norms, out=norms)
+    (x, p), (y, q) = _without_power(x), _without_power(y)
+    return np.ldexp(_over_norms(K, x, y), -(p[:, np.newaxis] + q))
+
+
+def _is_moderate(x: np.ndarray) -> bool:
+    """Whether the product of any two of the numbers that are not 0 is far from overflow and underflow."""
+    largest = 2.0 ** (np.finfo(x.dtype).maxexp // 2 - 12)
+    return bool(((x == 0) | ((x >= 1 / largest) & (x <= largest))).all())
 
 
 def _without_power(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
