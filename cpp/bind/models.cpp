@@ -46,6 +46,19 @@ nb::object hmm_counts(Vector<double> start, Matrix<double> transition, Matrix<do
                         own(std::move(emissions), {n, states, model.letters}));
 }
 
+nb::object hmm_likelihoods(Vector<double> start, Matrix<double> transition, Matrix<double> emission,
+                           Vector<std::int32_t> letters, Vector<std::int64_t> starts, std::size_t n_threads) {
+  const HiddenMarkov model = hidden_markov_in(start, transition, emission);
+  const Sequences x = sequences_in(letters, starts, model.letters);
+  auto logarithms = std::make_unique_for_overwrite<double[]>(x.rows);
+  {
+    nb::gil_scoped_release unlocked;
+    Team team(n_threads, SignalPoll());
+    hidden_markov_counts(model, x, team, {logarithms.get(), nullptr, nullptr, nullptr});
+  }
+  return nb::cast(own(std::move(logarithms), {x.rows}));
+}
+
 nb::object hmm_pairs(Vector<double> start, Matrix<double> transition, Matrix<double> emission,
                      Vector<std::int32_t> letters, Vector<std::int64_t> starts, std::size_t n_threads) {
   const HiddenMarkov model = hidden_markov_in(start, transition, emission);
@@ -69,10 +82,17 @@ nb::object hmm_pairs(Vector<double> start, Matrix<double> transition, Matrix<dou
   return nb::make_tuple(own(std::move(logarithms), {x.rows}), own(all_keys), own(all_values), own(ends));
 }
 
-nb::object scfg_counts(Vector<std::int32_t> heads, Vector<std::int32_t> lefts, Vector<std::int32_t> rights,
-                       Vector<double> probabilities, Matrix<double> lexical, std::size_t start,
-                       Vector<std::int32_t> letters, Vector<std::int64_t> starts, std::size_t n_threads) {
-  const std::size_t rules = heads.shape(0), symbols = lexical.shape(0), n_letters = lexical.shape(1);
+// A grammar with whatever keeps its arrays alive.
+struct GrammarIn {
+  Vector<std::int32_t> heads, lefts, rights;
+  Vector<double> probabilities;
+  Matrix<double> lexical;
+  Grammar view;
+};
+
+GrammarIn grammar_in(Vector<std::int32_t> heads, Vector<std::int32_t> lefts, Vector<std::int32_t> rights,
+                     Vector<double> probabilities, Matrix<double> lexical, std::size_t start) {
+  const std::size_t rules = heads.shape(0), symbols = lexical.shape(0);
   bool fits = lefts.shape(0) == rules && rights.shape(0) == rules && probabilities.shape(0) == rules && start < symbols;
   for (const auto* side : {&heads, &lefts, &rights}) {
     for (std::size_t r = 0; fits && r < rules; ++r) {
@@ -80,20 +100,42 @@ nb::object scfg_counts(Vector<std::int32_t> heads, Vector<std::int32_t> lefts, V
     }
   }
   if (!fits) throw nb::value_error("the rules of the grammar do not fit together");
-  const Grammar grammar{symbols,       n_letters,    rules,         start,
-                        heads.data(),  lefts.data(), rights.data(), probabilities.data(),
-                        lexical.data()};
-  const Sequences x = sequences_in(letters, starts, n_letters);
+  GrammarIn in{heads, lefts, rights, probabilities, lexical, {}};
+  in.view = {symbols,       lexical.shape(1),     rules,         start, heads.data(), lefts.data(),
+             rights.data(), probabilities.data(), lexical.data()};
+  return in;
+}
+
+nb::object scfg_counts(Vector<std::int32_t> heads, Vector<std::int32_t> lefts, Vector<std::int32_t> rights,
+                       Vector<double> probabilities, Matrix<double> lexical, std::size_t start,
+                       Vector<std::int32_t> letters, Vector<std::int64_t> starts, std::size_t n_threads) {
+  const GrammarIn in = grammar_in(heads, lefts, rights, probabilities, lexical, start);
+  const Sequences x = sequences_in(letters, starts, in.view.letters);
+  const std::size_t rules = in.view.rules, symbols = in.view.symbols, n_letters = in.view.letters;
   auto logarithms = std::make_unique_for_overwrite<double[]>(x.rows);
   auto of_rules = std::make_unique_for_overwrite<double[]>(x.rows * rules);
   auto of_lexical = std::make_unique_for_overwrite<double[]>(x.rows * symbols * n_letters);
   {
     nb::gil_scoped_release unlocked;
     Team team(n_threads, SignalPoll());
-    grammar_counts(grammar, x, team, logarithms.get(), of_rules.get(), of_lexical.get());
+    grammar_counts(in.view, x, team, logarithms.get(), of_rules.get(), of_lexical.get());
   }
   return nb::make_tuple(own(std::move(logarithms), {x.rows}), own(std::move(of_rules), {x.rows, rules}),
                         own(std::move(of_lexical), {x.rows, symbols, n_letters}));
+}
+
+nb::object scfg_likelihoods(Vector<std::int32_t> heads, Vector<std::int32_t> lefts, Vector<std::int32_t> rights,
+                            Vector<double> probabilities, Matrix<double> lexical, std::size_t start,
+                            Vector<std::int32_t> letters, Vector<std::int64_t> starts, std::size_t n_threads) {
+  const GrammarIn in = grammar_in(heads, lefts, rights, probabilities, lexical, start);
+  const Sequences x = sequences_in(letters, starts, in.view.letters);
+  auto logarithms = std::make_unique_for_overwrite<double[]>(x.rows);
+  {
+    nb::gil_scoped_release unlocked;
+    Team team(n_threads, SignalPoll());
+    grammar_counts(in.view, x, team, logarithms.get(), nullptr, nullptr);
+  }
+  return nb::cast(own(std::move(logarithms), {x.rows}));
 }
 
 }  // namespace
@@ -103,6 +145,9 @@ void bind_models(nb::module_& m) {
   m.def("hmm_counts", &hmm_counts, "start"_a.noconvert(), "transition"_a.noconvert(), "emission"_a.noconvert(),
         "letters"_a.noconvert(), "starts"_a.noconvert(), "n_threads"_a,
         "Hidden Markov model: (log-likelihoods, expected first states, transitions, letters in states) of sequences.");
+  m.def("hmm_likelihoods", &hmm_likelihoods, "start"_a.noconvert(), "transition"_a.noconvert(),
+        "emission"_a.noconvert(), "letters"_a.noconvert(), "starts"_a.noconvert(), "n_threads"_a,
+        "Hidden Markov model: log-likelihoods of sequences, shape (n,).");
   m.def(
       "hmm_pairs", &hmm_pairs, "start"_a.noconvert(), "transition"_a.noconvert(), "emission"_a.noconvert(),
       "letters"_a.noconvert(), "starts"_a.noconvert(), "n_threads"_a,
@@ -112,6 +157,10 @@ void bind_models(nb::module_& m) {
         "probabilities"_a.noconvert(), "lexical"_a.noconvert(), "start"_a, "letters"_a.noconvert(),
         "starts"_a.noconvert(), "n_threads"_a,
         "Stochastic grammar in normal form: (log-likelihoods, expected uses of rules and of lexical rules).");
+  m.def("grammar_likelihoods", &scfg_likelihoods, "heads"_a.noconvert(), "lefts"_a.noconvert(), "rights"_a.noconvert(),
+        "probabilities"_a.noconvert(), "lexical"_a.noconvert(), "start"_a, "letters"_a.noconvert(),
+        "starts"_a.noconvert(), "n_threads"_a,
+        "Stochastic grammar in normal form: log-likelihoods of sequences, shape (n,).");
 }
 
 }  // namespace mercer::bind

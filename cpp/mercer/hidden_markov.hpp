@@ -42,13 +42,10 @@ class ForwardBackward {
     }
   }
 
-  // The logarithm of the probability of a sequence; afterwards counts are those of the sequence, if it is not minus
-  // infinity.
-  double run(const std::int32_t* letters, std::size_t length) {
+  // The logarithm of the probability of a sequence.
+  double forward(const std::int32_t* letters, std::size_t length) {
     const std::size_t n = model_.states;
     alpha_.resize(length * n);
-    ahead_.resize(length * n);
-    gamma_.resize(length * n);
     scales_.resize(length);
     double logarithm = 0.0;
     for (std::size_t t = 0; t < length; ++t) {
@@ -71,6 +68,14 @@ class ForwardBackward {
       scales_[t] = sum;
       logarithm += std::log(sum);
     }
+    return logarithm;
+  }
+
+  // After `forward`, for a sequence that is possible, what is ahead; counts are those of this sequence then.
+  void backward(const std::int32_t* letters, std::size_t length) {
+    const std::size_t n = model_.states;
+    ahead_.resize(length * n);
+    gamma_.resize(length * n);
     // gamma_t(s) = alpha_t(s) beta_t(s), the probability of the state given the sequence;
     // ahead_t(u) = p(x_t | u) beta_t(u) / c_t, with which that of two states is alpha_{t-1}(s) p(u | s) ahead_t(u).
     std::vector<double>& beta = room_;
@@ -90,7 +95,6 @@ class ForwardBackward {
         for (std::size_t s = 0; s < n; ++s) beta[s] += weight * from[s];
       }
     }
-    return logarithm;
   }
 
   // Expected numbers of first states, of transitions and of letters in states, added to nothing.
@@ -156,7 +160,8 @@ class ForwardBackward {
   std::vector<double> alpha_, ahead_, gamma_, scales_, room_, by_letter_;
 };
 
-// What is expected of every sequence, threads over sequences.
+// What is expected of every sequence, threads over sequences; null pointers: only the logarithms of their
+// probabilities.
 struct HiddenMarkovCounts {
   double *logarithms, *starts, *transitions, *emissions;
 };
@@ -167,8 +172,10 @@ inline void hidden_markov_counts(const HiddenMarkov& model, const Sequences& x, 
   std::vector<ForwardBackward> workers(team.size(), ForwardBackward(model));
   team.for_each(x.rows, [&](std::size_t i, std::size_t worker) {
     ForwardBackward& pass = workers[worker];
-    out.logarithms[i] = pass.run(x.begin(i), x.length(i));
+    out.logarithms[i] = pass.forward(x.begin(i), x.length(i));
+    if (out.starts == nullptr) return;
     const std::size_t length = std::isfinite(out.logarithms[i]) ? x.length(i) : 0;
+    pass.backward(x.begin(i), length);
     pass.counts(x.begin(i), length, out.starts + i * n, out.transitions + i * n * n,
                 out.emissions + i * n * model.letters);
   });
@@ -181,8 +188,11 @@ inline void hidden_markov_pairs(const HiddenMarkov& model, const Sequences& x, T
   values.resize(x.rows);
   std::vector<ForwardBackward> workers(team.size(), ForwardBackward(model));
   team.for_each(x.rows, [&](std::size_t i, std::size_t worker) {
-    logarithms[i] = workers[worker].run(x.begin(i), x.length(i));
-    if (std::isfinite(logarithms[i])) workers[worker].pair_counts(x.begin(i), x.length(i), keys[i], values[i]);
+    ForwardBackward& pass = workers[worker];
+    logarithms[i] = pass.forward(x.begin(i), x.length(i));
+    if (!std::isfinite(logarithms[i])) return;
+    pass.backward(x.begin(i), x.length(i));
+    pass.pair_counts(x.begin(i), x.length(i), keys[i], values[i]);
   });
 }
 

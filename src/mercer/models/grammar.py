@@ -224,7 +224,8 @@ class StochasticGrammar(Model):
         -------
         ndarray of shape (n,)
         """
-        return self._native(*encode(X, self.alphabet, type(self).__name__))[0]
+        letters, starts = encode(X, self.alphabet, type(self).__name__)
+        return _native.grammar_likelihoods(*self._arrays(), letters, starts, effective_n_threads())
 
     def scores(self, X):
         """Derivatives of the log-likelihoods by the logits of the rules.
@@ -254,25 +255,23 @@ class StochasticGrammar(Model):
         -------
         SparseFeatures
         """
-        logarithms, rules, lexical = self._native(*encode(X, self.alphabet, type(self).__name__))
+        logarithms, rules, lexical = self._counts(*encode(X, self.alphabet, type(self).__name__))
         check_possible(logarithms, self)
         return dense_features(lexical.reshape(len(lexical), self._lexical.size) if order == 1 else rules)
 
-    def _native(self, letters: np.ndarray, starts: np.ndarray) -> Any:
+    def _counts(self, letters: np.ndarray, starts: np.ndarray) -> Any:
         """Log-likelihoods, and expected uses of rules with two symbols and of [symbol, letter]."""
+        heads, lefts, rights, probabilities, lexical, start = self._arrays()
         return _native.grammar_counts(
-            *self._sides,
-            self._probabilities,
-            self._lexical,
-            self._symbols[self.start],
-            letters,
-            starts,
-            effective_n_threads(),
+            heads, lefts, rights, probabilities, lexical, start, letters, starts, effective_n_threads()
         )
+
+    def _arrays(self) -> Any:
+        return *self._sides, self._probabilities, self._lexical, self._symbols[self.start]
 
     def _uses(self, letters: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Log-likelihoods, and expected uses of all rules in their order."""
-        logarithms, of_pairs, lexical = self._native(letters, starts)
+        logarithms, of_pairs, lexical = self._counts(letters, starts)
         uses = np.empty((len(logarithms), len(self.rules)))
         pairs = 0
         for r, (head, body, _) in enumerate(self.rules):

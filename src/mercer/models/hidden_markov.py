@@ -201,7 +201,8 @@ class HiddenMarkovModel(Model):
         -------
         ndarray of shape (n,)
         """
-        return self._counts(*encode(X, self.alphabet, type(self).__name__))[0]
+        letters, starts = encode(X, self.alphabet, type(self).__name__)
+        return _native.hmm_likelihoods(*self._arrays(), letters, starts, effective_n_threads())
 
     def scores(self, X):
         """Derivatives of the log-likelihoods by start, transition and emission, in the coordinates of the model.
