@@ -83,10 +83,10 @@ class RandomWalk(Kernel):
     >>> RandomWalk(decay=0.1)([water, peroxide]).round(3)
     array([[6.042, 6.939],
            [6.939, 9.438]])
-    >>> RandomWalk(decay=0.5)([water, peroxide])
+    >>> RandomWalk(decay=0.6)([water, peroxide])
     Traceback (most recent call last):
     ...
-    ValueError: decay must be below 0.25 for the geometric sum of these graphs to exist, X[0] has the ..., got 0.5.
+    ValueError: decay must be below 0.5 for the geometric sum of these graphs to exist, X[0] has the ..., got 0.6.
     """
 
     domain = "graphs"
