@@ -13,6 +13,7 @@ void bind_machines(nanobind::module_& m);
 void bind_models(nanobind::module_& m);
 void bind_sets(nanobind::module_& m);
 void bind_smo(nanobind::module_& m);
+void bind_strings(nanobind::module_& m);
 void bind_trees(nanobind::module_& m);
 }  // namespace mercer::bind
 
@@ -28,6 +29,7 @@ NB_MODULE(_native, m) {
   mercer::bind::bind_models(m);
   mercer::bind::bind_sets(m);
   mercer::bind::bind_smo(m);
+  mercer::bind::bind_strings(m);
   mercer::bind::bind_trees(m);
   m.def(
       "listen_to", [](nanobind::object stop) { mercer::bind::unwanted = stop.is_none() ? nullptr : stop.ptr(); },

@@ -101,6 +101,65 @@ struct LinearLoops {
   void (*add_moments)(const double* left, const double* right, std::size_t n_rows, std::size_t stride, double* moments);
 };
 
+// Dynamic programmes on one sequence against several, each in a lane of its own: symbol j of lane l is at
+// lanes[j * sequence_lanes + l], and behind the end of its sequence there is `no_symbol`.
+inline constexpr std::size_t sequence_lanes = 8;
+inline constexpr std::int64_t no_symbol = -2;
+
+struct GapSpec {
+  std::size_t length;  // of the subsequences
+  double decay;
+  bool blended;  // all lengths up to this one
+};
+// What two symbols are worth in an alignment: by a table (codes are then its rows), else by whether they are equal.
+struct PairScores {
+  const double* table = nullptr;  // (n_symbols, n_symbols)
+  std::size_t n_symbols = 0;
+  double equal = 0.0, unequal = 0.0;
+};
+struct AlignmentSpec {
+  PairScores pairs, pair_slopes;
+  double open, extend;  // the first symbol of a gap, and every other one
+  double open_slope = 0.0, extend_slope = 0.0;
+};
+struct SeriesSpec {
+  const double* points;  // (n_points, n_features); codes are rows of it
+  std::size_t n_features;
+  double width;
+  double triangle;  // 0: none
+};
+// The value of lane l is values[l] 2^(scale_step * scales[l]), its derivative slopes[l] times the same power.
+inline constexpr int scale_step = 256;
+struct ScaledValues {
+  double values[sequence_lanes], scales[sequence_lanes], slopes[sequence_lanes];
+};
+
+struct SequenceLoops {
+  // Numbers of doubles that the programmes need as room, for lanes of length m.
+  static std::size_t gap_room(const GapSpec& spec, std::size_t m) { return 2 * (spec.length + 2) * (m + 1) * 8; }
+  static std::size_t room(std::size_t m) { return 8 * (m + 1) * 8; }
+
+  void (*gap_weighted)(const GapSpec&, const std::int64_t* s, std::size_t n, const std::int64_t* lanes, std::size_t m,
+                       double* room, double* values);
+  // With the derivative by the decay.
+  void (*gap_weighted_slope)(const GapSpec&, const std::int64_t* s, std::size_t n, const std::int64_t* lanes,
+                             std::size_t m, double* room, double* values, double* slopes);
+  void (*all_subsequences)(const std::int64_t* s, std::size_t n, const std::int64_t* lanes, std::size_t m, double* room,
+                           double* values);
+  // d (d + 1) / 2 times the weighted degree kernel of degree d, of the first n symbols
+  void (*weighted_degree)(double degree, const std::int64_t* s, const std::int64_t* lanes, std::size_t n,
+                          double* values);
+  // The largest score of a local alignment.
+  void (*local_alignment)(const AlignmentSpec&, const std::int64_t* s, std::size_t n, const std::int64_t* lanes,
+                          std::size_t m, double* room, double* values);
+  // The sum over all local alignments; scores are factors here.
+  void (*local_alignments)(const AlignmentSpec&, bool slope, const std::int64_t* s, std::size_t n,
+                           const std::int64_t* lanes, std::size_t m, double* room, ScaledValues* values);
+  // The sum over all global alignments of series, with its derivative by the width.
+  void (*global_alignments)(const SeriesSpec&, bool slope, const std::int64_t* s, std::size_t n,
+                            const std::int64_t* lanes, std::size_t m, double* room, ScaledValues* values);
+};
+
 struct Level {
   std::string_view name;
   bool (*supported)();
@@ -109,6 +168,7 @@ struct Level {
   Algebra algebra;
   QuickSearch quick;
   LinearLoops linear;
+  SequenceLoops sequences;
 
   template <class T>
   const Loops<T>& loops() const {

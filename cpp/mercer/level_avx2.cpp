@@ -11,9 +11,11 @@ inline constexpr std::size_t tile_vectors = 2;
 // after the vector types
 #include "linear_loops.hpp"
 #include "loops.hpp"
+#include "sequence_loops.hpp"
 
 bool supported() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? true : false; }
 
-extern const Level level{"avx2", supported, loops_of<float>, loops_of<double>, algebra, quick, linear_loops};
+extern const Level level{"avx2",  supported, loops_of<float>, loops_of<double>,
+                         algebra, quick,     linear_loops,    sequence_loops};
 
 }  // namespace mercer::avx2

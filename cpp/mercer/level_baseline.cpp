@@ -11,8 +11,9 @@ inline constexpr std::size_t tile_vectors = 2;
 // after the vector types
 #include "linear_loops.hpp"
 #include "loops.hpp"
+#include "sequence_loops.hpp"
 
 extern const Level level{"baseline", [] { return true; }, loops_of<float>, loops_of<double>, algebra,
-                         quick,      linear_loops};
+                         quick,      linear_loops,        sequence_loops};
 
 }  // namespace mercer::baseline

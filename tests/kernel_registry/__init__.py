@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from kernel_registry import algebra, graphs, models, sets, trees, vectors
+from kernel_registry import algebra, graphs, models, sets, strings, trees, vectors
 from kernel_registry.vectors import STORED, n_features
 from mercer.kernels import Kernel
 
 __all__ = ["HOLDS_DATA", "KERNELS", "STORED", "WRONG", "n_features", "samples"]
 
-MODULES = (vectors, algebra, graphs, trees, sets, models)
+MODULES = (vectors, algebra, graphs, trees, sets, models, strings)
 
 KERNELS: dict[str, Callable[[], Kernel]] = {name: make for module in MODULES for name, make in module.KERNELS.items()}
 SAMPLES: dict[str, Callable[..., np.ndarray]] = {d: make for module in MODULES for d, make in module.SAMPLES.items()}

@@ -40,7 +40,7 @@ words = [
 
 
 # Parameters that are numbers and have no derivative.
-WITHOUT_DERIVATIVE = {"nu", "weights"}
+WITHOUT_DERIVATIVE = {"gap_extend", "gap_open", "match", "mismatch", "nu", "weights"}
 
 
 def assert_positive_semidefinite(K):

@@ -2,7 +2,8 @@
 
 from mercer.data.blocks import RowBlocks
 from mercer.data.graph import Graph
+from mercer.data.sequences import Sequences, Series
 from mercer.data.tree import Tree
 from mercer.data.tu_dortmund import read_tu_dortmund
 
-__all__ = ["Graph", "RowBlocks", "Tree", "read_tu_dortmund"]
+__all__ = ["Graph", "RowBlocks", "Sequences", "Series", "Tree", "read_tu_dortmund"]

@@ -46,6 +46,19 @@ from mercer.kernels.permutations import Kendall, Mallows
 from mercer.kernels.probabilistic import Fisher, MarginalizedCount
 from mercer.kernels.sets import CommonElements, Jaccard, SetKernel
 from mercer.kernels.stationary import TranslationInvariant
+from mercer.kernels.strings import (
+    AlignmentKernel,
+    AllSubsequences,
+    CommonSubstrings,
+    FixedSubsequences,
+    GappedKmer,
+    GapWeighted,
+    GlobalAlignment,
+    LocalAlignment,
+    Mismatch,
+    Spectrum,
+    WeightedDegree,
+)
 from mercer.kernels.tables import Mapped, On
 from mercer.kernels.trees import SubsetTree, SubTree
 from mercer.kernels.vectors import (
@@ -66,10 +79,13 @@ from mercer.kernels.vectors import (
 
 __all__ = [
     "RBF",
+    "AlignmentKernel",
+    "AllSubsequences",
     "Cached",
     "Centered",
     "Chi2",
     "CommonElements",
+    "CommonSubstrings",
     "Constant",
     "Cosine",
     "Diffusion",
@@ -78,8 +94,12 @@ __all__ = [
     "Exp",
     "Exponential",
     "Fisher",
+    "FixedSubsequences",
     "FromFunction",
+    "GapWeighted",
+    "GappedKmer",
     "Geometric",
+    "GlobalAlignment",
     "GraphHopper",
     "Graphlet",
     "Hamming",
@@ -90,10 +110,12 @@ __all__ = [
     "Kernel",
     "Laplacian",
     "Linear",
+    "LocalAlignment",
     "Mallows",
     "Mapped",
     "MarginalizedCount",
     "Matern",
+    "Mismatch",
     "NativeSpec",
     "Normalized",
     "On",
@@ -110,6 +132,7 @@ __all__ = [
     "SetKernel",
     "ShortestPath",
     "Sigmoid",
+    "Spectrum",
     "SubTree",
     "SubsetTree",
     "Sum",
@@ -117,6 +140,7 @@ __all__ = [
     "TranslationInvariant",
     "VertexHistogram",
     "VonNeumann",
+    "WeightedDegree",
     "WeisfeilerLehman",
     "WeisfeilerLehmanOptimalAssignment",
     "as_kernel",

@@ -1,0 +1,208 @@
+"""Samples of different lengths, packed one after the other: strings and other sequences of symbols, and series."""
+
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from mercer.data.symbols import LARGEST_INTEGER, symbol_keys
+from mercer.errors import DomainError
+
+__all__ = ["Sequences", "Series"]
+
+# Keys of a character and of a byte, as in `symbol_keys`: their numbers, from here on.
+CHARACTERS = np.uint64(LARGEST_INTEGER)
+INTEGERS = np.uint64(LARGEST_INTEGER // 2)
+
+
+class _Packed:
+    """Samples one after the other: sample i has the entries from ``starts[i]`` to ``starts[i + 1]``."""
+
+    __slots__ = ("entries", "starts")
+
+    def __init__(self, entries: np.ndarray, starts: np.ndarray):
+        self.entries, self.starts = entries, starts
+
+    @property
+    def shape(self) -> tuple[int]:
+        """Number of samples, as an array of samples would have it."""
+        return (len(self.starts) - 1,)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Length of every sample."""
+        return np.diff(self.starts)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, rows: Any) -> Any:
+        """Some of the samples, by a slice, their numbers or a mask."""
+        rows = np.arange(len(self))[rows]
+        starts = starts_of(self.lengths[rows])
+        places = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], np.diff(starts))
+        return type(self)(self.entries[places], starts)
+
+
+class Sequences(_Packed):
+    """Strings, or sequences of any symbols, packed one after the other.
+
+    A symbol is known by a 64-bit key that depends on it alone (`mercer.data.symbols.symbol_keys`). Kernels on strings
+    take packed samples as well as lists; packing them once saves a little time where they are used often.
+
+    Parameters
+    ----------
+    entries : uint64 array
+        Keys of the symbols of all samples, one after the other.
+    starts : int64 array of shape (n + 1,)
+        Sample i has the symbols from ``starts[i]`` to ``starts[i + 1]``.
+
+    Examples
+    --------
+    >>> from mercer.data import Sequences
+    >>> packed = Sequences.pack(["GATTACA", "", "TATA"])
+    >>> packed.shape, packed.lengths
+    ((3,), array([7, 0, 4]))
+    >>> packed[[2, 0]].lengths
+    array([4, 7])
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def pack(cls, samples: Any, owner: str = "Sequences", name: str = "samples") -> "Sequences":
+        """Pack samples.
+
+        Parameters
+        ----------
+        samples : n samples
+            Each is a str, a bytes object, or a list, tuple or array of hashable symbols; in a list, a tuple, a
+            one-dimensional array or a column of a data frame.
+        owner : str
+            Who asks, for messages.
+        name : str
+            The name of the argument, for messages.
+
+        Returns
+        -------
+        Sequences
+        """
+        if isinstance(samples, Sequences):
+            return samples
+        refusal = f"{owner} works on strings, or sequences of symbols, got "
+        listed = _listed(samples, refusal, name)
+        types = set(map(type, listed))
+        starts = starts_of([len(sample) if hasattr(sample, "__len__") else 0 for sample in listed])
+        if all(issubclass(kind, str) for kind in types):
+            text = "".join(listed).encode("utf-32-le", "surrogatepass")
+            return cls(np.frombuffer(text, dtype="<u4") + CHARACTERS, starts)
+        if all(issubclass(kind, bytes) for kind in types):
+            return cls(np.frombuffer(b"".join(listed), dtype=np.uint8) + INTEGERS, starts)
+        for i, sample in enumerate(listed):
+            if not (isinstance(sample, (str, bytes, list, tuple)) or getattr(sample, "ndim", None) == 1):
+                raise DomainError(f"{refusal}{_what(sample)} as sample {i} of {name}; use On(...) or another kernel.")
+        symbols = chain.from_iterable(s.tolist() if isinstance(s, np.ndarray) else s for s in listed)
+        try:
+            return cls(symbol_keys(symbols), starts)
+        except TypeError as error:
+            raise DomainError(f"{refusal}symbols that are not hashable in {name} ({error}).") from error
+
+    def native(self) -> tuple[np.ndarray, np.ndarray]:
+        """As the native functions take them."""
+        return self.entries, self.starts
+
+
+class Series(_Packed):
+    """Time series of different lengths, packed one after the other.
+
+    Parameters
+    ----------
+    entries : float64 array of shape (n_points, n_features)
+        The points of all series, one after the other.
+    starts : int64 array of shape (n + 1,)
+        Series i has the points from ``starts[i]`` to ``starts[i + 1]``.
+
+    Examples
+    --------
+    >>> from mercer.data import Series
+    >>> packed = Series.pack([[0.5, 1.0, 2.0], [1.5]])
+    >>> packed.shape, packed.lengths, packed.entries.shape
+    ((2,), array([3, 1]), (4, 1))
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def pack(cls, samples: Any, owner: str = "Series", name: str = "samples") -> "Series":
+        """Pack series.
+
+        Parameters
+        ----------
+        samples : n series
+            Each an array of shape (length,) or (length, n_features), all with the same number of features; or an array
+            of shape (n, length) or (n, length, n_features).
+        owner : str
+            Who asks, for messages.
+        name : str
+            The name of the argument, for messages.
+
+        Returns
+        -------
+        Series
+        """
+        if isinstance(samples, Series):
+            return samples
+        refusal = f"{owner} works on series, arrays of shape (length,) or (length, n_features), got "
+        if getattr(samples, "ndim", 1) == 2 and hasattr(samples, "to_numpy"):
+            samples = samples.to_numpy()
+        if isinstance(samples, np.ndarray) and samples.ndim in (2, 3) and samples.dtype != object:
+            listed = list(samples)
+        else:
+            listed = _listed(samples, refusal, name)
+        points = []
+        for i, sample in enumerate(listed):
+            try:
+                values = np.asarray(sample)
+            except ValueError:  # rows of different length
+                values = np.empty(0, dtype=object)
+            empty = isinstance(sample, (list, tuple, np.ndarray)) and len(sample) == 0
+            if not empty and (values.ndim not in (1, 2) or values.dtype.kind not in "biuf"):
+                raise DomainError(f"{refusal}{_what(sample)} as sample {i} of {name}.")
+            values = np.empty((0, 0)) if empty else values.astype(np.float64).reshape(len(values), -1)
+            if not np.isfinite(values).all():
+                raise ValueError(f"Sample {i} of {name} contains NaN or infinity.")
+            points.append(values)
+        widths = {p.shape[1]: i for i, p in reversed(list(enumerate(points))) if len(p)}
+        if len(widths) > 1:
+            (a, i), (b, j) = sorted(widths.items(), key=lambda item: item[1])[:2]
+            raise DomainError(
+                f"{owner} works on series with one number of features: sample {i} of {name} has {a}, sample {j} "
+                f"has {b}."
+            )
+        full = [p for p in points if len(p)]
+        return cls(np.concatenate(full) if full else np.empty((0, 0)), starts_of([len(p) for p in points]))
+
+
+def starts_of(lengths: Any) -> np.ndarray:
+    """Where samples of these lengths start, one after the other, and where the last one ends."""
+    starts = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=starts[1:])
+    return starts
+
+
+def _listed(samples: Any, refusal: str, name: str) -> list:
+    """Samples as a list, without looking into them."""
+    if isinstance(samples, (list, tuple)):
+        return list(samples)
+    if hasattr(samples, "to_numpy"):  # pandas, polars
+        samples = samples.to_numpy()
+    if isinstance(samples, np.ndarray) and samples.dtype.kind in "OUST" and samples.shape[1:] in ((), (1,)):
+        return samples.reshape(-1).tolist()
+    got = f"an array of shape {samples.shape}" if hasattr(samples, "shape") else _what(samples)
+    raise DomainError(f"{refusal}{got} as {name}; give a list with one entry per sample, or use another kernel.")
+
+
+def _what(sample: Any) -> str:
+    if isinstance(sample, np.ndarray):
+        return f"an array of shape {sample.shape} and dtype {sample.dtype}"
+    return "None" if sample is None else f"a {type(sample).__name__}"

@@ -1,0 +1,81 @@
+"""The base of kernels on strings and other sequences of symbols."""
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from mercer.data.sequences import Sequences
+from mercer.kernels.base import Kernel
+from mercer.threads import effective_n_threads
+
+__all__ = ["SequenceKernel", "within_range"]
+
+Answer = Literal["value", "log", "slope"]
+
+
+class SequenceKernel(Kernel):
+    """A kernel on sequences of symbols that a native dynamic programme computes.
+
+    A subclass gives in ``_native_values(X, Y, answer, n_threads)`` the matrix of packed samples, or the diagonal where
+    Y is None: the values, their logarithms, or their derivatives by the parameter named in `slope_of`.
+    """
+
+    domain: ClassVar[str] = "strings"
+    packed: ClassVar[Any] = Sequences
+    in_logarithms: ClassVar[bool] = False
+    """Whether values may be too large or too small for float64, so that there is an answer in logarithms."""
+    slope_of: ClassVar[str | None] = None
+    """The parameter by which there is a derivative."""
+
+    def prepare(self, X, Y=None):
+        name = type(self).__name__
+        of_X = self.packed.pack(X, name, "X")
+        return of_X, of_X if Y is None or Y is X else self.packed.pack(Y, name, "Y")
+
+    def _native_values(self, X: Any, Y: Any, answer: Answer, n_threads: int) -> np.ndarray:
+        raise NotImplementedError
+
+    def _matrix(self, X, Y):
+        return within_range(self, self._native_values(X, Y, "value", effective_n_threads()))
+
+    def _diag(self, X):
+        return within_range(self, self._native_values(X, None, "value", effective_n_threads()))
+
+    def _log_matrix(self, X, Y):
+        return self._native_values(X, Y, "log", effective_n_threads()) if self.in_logarithms else None
+
+    def _log_diag(self, X):
+        return self._native_values(X, None, "log", effective_n_threads()) if self.in_logarithms else None
+
+    def features(self, X):
+        """The feature vectors of samples, over the features that at least one of them has; few kernels have them.
+
+        Parameters
+        ----------
+        X : n samples
+
+        Returns
+        -------
+        CSR array of shape (n, n_components)
+            With columns in the order of their keys. `mercer.features.ExplicitFeatures` gives the same columns to new
+            samples.
+        """
+        kernel = self._ready(X)
+        found = kernel._sparse_features(kernel.prepare(X)[0])
+        return super().features(X) if found is None else found.table(np.unique(found.keys))
+
+    def _vjp(self, X, W):
+        if self.slope_of is None:
+            return {}
+        slopes = within_range(self, self._native_values(X, X, "slope", effective_n_threads()))
+        return {self.slope_of: float(np.vdot(W, slopes))}
+
+
+def within_range(kernel: Kernel, values: np.ndarray) -> np.ndarray:
+    """The values, if they are finite."""
+    if not np.isfinite(values).all():
+        raise ValueError(
+            f"Values of {kernel!r} are too large for float64 on these samples; use the kernel .normalized(), which is "
+            "computed from their logarithms."
+        )
+    return values

@@ -1,0 +1,98 @@
+"""What two symbols are worth in an alignment."""
+
+from typing import Any
+
+import numpy as np
+
+from mercer.data.sequences import Sequences
+from mercer.data.symbols import symbol_keys
+from mercer.errors import DomainError
+
+__all__ = ["BLOSUM62", "SubstitutionTable"]
+
+AMINO_ACIDS = "ARNDCQEGHILKMFPSTWYVBZX*"
+# Henikoff and Henikoff (1992), in half bits, as NCBI gives it; the part below the diagonal, row by row.
+BLOSUM62 = """
+ 4
+-1  5
+-2  0  6
+-2 -2  1  6
+ 0 -3 -3 -3  9
+-1  1  0  0 -3  5
+-1  0  0  2 -4  2  5
+ 0 -2  0 -1 -3 -2 -2  6
+-2  0  1 -1 -3  0  0 -2  8
+-1 -3 -3 -3 -1 -3 -3 -4 -3  4
+-1 -2 -3 -4 -1 -2 -3 -4 -3  2  4
+-1  2  0 -1 -3  1  1 -2 -1 -3 -2  5
+-1 -1 -2 -3 -1  0 -2 -3 -2  1  2 -1  5
+-2 -3 -3 -3 -2 -3 -3 -3 -1  0  0 -3  0  6
+-1 -2 -2 -1 -3 -1 -1 -2 -2 -3 -3 -1 -2 -4  7
+ 1 -1  1  0 -1  0  0  0 -1 -2 -2  0 -1 -2 -1  4
+ 0 -1  0 -1 -1 -1 -1 -2 -2 -1 -1 -1 -1 -2 -1  1  5
+-3 -3 -4 -4 -2 -2 -3 -2 -2 -3 -2 -3 -1  1 -4 -3 -2 11
+-2 -2 -2 -3 -2 -1 -2 -3  2 -1 -1 -2 -1  3 -3 -2 -2  2  7
+ 0 -3 -3 -3 -1 -2 -2 -3 -3  3  1 -2  1 -1 -2 -2  0 -3 -1  4
+-2 -1  3  4 -3  0  1 -1  0 -3 -4  0 -3 -3 -2  0 -1 -4 -3 -3  4
+-1  0  0  1 -3  3  4 -2  0 -3 -3  1 -1 -3 -1  0 -1 -3 -2 -2  1  4
+ 0 -1 -1 -1 -2 -1 -1 -1 -1 -1 -1 -1 -1 -1 -2  0  0 -2 -1 -1 -1 -1 -1
+-4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4  1
+"""
+
+
+class NumberedSequences(Sequences):
+    """Sequences with rows of a table in place of keys."""
+
+    __slots__ = ()
+
+
+class SubstitutionTable:
+    """Scores of pairs of symbols, in the order of their keys."""
+
+    def __init__(self, symbols: Any, scores: np.ndarray):
+        keys = symbol_keys(symbols)
+        order = np.argsort(keys)
+        self.symbols = list(symbols)
+        self.keys, self.scores = keys[order], np.ascontiguousarray(scores[np.ix_(order, order)])
+
+    @classmethod
+    def of(cls, given: Any) -> "SubstitutionTable":
+        """From the name "BLOSUM62", or from scores by pairs of symbols."""
+        problem = f"substitution must be 'BLOSUM62', a dict of scores by pairs of symbols or None, got {given!r}."
+        if isinstance(given, str) and given == "BLOSUM62":
+            scores = np.zeros((len(AMINO_ACIDS), len(AMINO_ACIDS)))
+            scores[np.tril_indices(len(AMINO_ACIDS))] = np.array(BLOSUM62.split(), dtype=np.float64)
+            return cls(AMINO_ACIDS, scores + np.tril(scores, -1).T)
+        if not isinstance(given, dict) or not given or not all(isinstance(k, tuple) and len(k) == 2 for k in given):
+            raise ValueError(problem)
+        symbols = list(dict.fromkeys(symbol for pair in given for symbol in pair))
+        scores = np.empty((len(symbols), len(symbols)))
+        for i, a in enumerate(symbols):
+            for j, b in enumerate(symbols):
+                there, back = given.get((a, b)), given.get((b, a))
+                score = back if there is None else there
+                if score is None:
+                    raise ValueError(
+                        f"substitution must have a score for all pairs of its symbols, {(a, b)!r} has none."
+                    )
+                if there is not None and back is not None and there != back:
+                    raise ValueError(f"substitution must be symmetric, {(a, b)!r} has {there}, {(b, a)!r} has {back}.")
+                scores[i, j] = score
+        if not np.isfinite(scores).all():
+            raise ValueError(problem)
+        return cls(symbols, scores)
+
+    def numbered(self, samples: Sequences, owner: str, name: str) -> Sequences:
+        """Samples with the rows of the table in place of the keys of their symbols."""
+        if isinstance(samples, NumberedSequences):
+            return samples
+        rows = np.minimum(np.searchsorted(self.keys, samples.entries), len(self.keys) - 1)
+        unknown = self.keys[rows] != samples.entries
+        if unknown.any():
+            at = int(np.argmax(unknown))
+            i = int(np.searchsorted(samples.starts, at, side="right")) - 1
+            raise DomainError(
+                f"{owner} works on strings over the symbols of its substitution table, sample {i} of {name} has "
+                f"another one at place {at - samples.starts[i]}."
+            )
+        return NumberedSequences(rows.astype(np.uint64), samples.starts)
