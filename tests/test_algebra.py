@@ -98,11 +98,28 @@ def test_normalized_by_logarithms():
     # products, multiples, powers and sums of kernels with logarithms have them too
     for kernel, square in ((2 * Exponents(), 1), (Exponents() ** 3, 3), (Exponents() * Exponents(), 2)):
         assert_allclose(kernel.normalized()(numbers), np.exp(-square * (numbers - numbers.T) ** 2 / 2), rtol=1e-12)
+    # and so have products with kernels that are never negative
+    together = (Exponents() * RBF(gamma=0.5)).normalized()
+    assert_allclose(together(numbers), np.exp(-((numbers - numbers.T) ** 2)), rtol=1e-12)
+    with pytest.raises(ValueError, match="too large"):
+        (Exponents() * Linear()).normalized()(numbers)
     moderate = numbers[:2]
     expected = np.exp(moderate @ moderate.T) + 1
     norms = np.sqrt(np.diagonal(expected))
     assert_allclose((Exponents() + 1).normalized()(moderate), expected / np.outer(norms, norms), rtol=1e-12)
     assert_array_equal(np.diagonal((Exponents() + 1).normalized()(numbers)), np.ones(4))
+
+
+def test_derivatives_by_logarithms_of_values_that_overflow():
+    far, W = 40 + 0.3 * X, np.random.default_rng(1).normal(size=(12, 12))
+    exponential = (exp(Linear() * Constant(0.5)) ** 2 * RBF(gamma=1e-5) + 3 * exp(0.9 * Linear())).normalized()
+    derivatives = exponential.vjp(far, W)
+    assert len(derivatives) == 4
+    assert any(abs(value) > 1e-3 for value in derivatives.values())
+    for name, value in derivatives.items():
+        number, h = exponential.get_params()[name], 1e-6
+        ahead, behind = (clone(exponential).set_params(**{name: number + step})(far) for step in (h, -h))
+        assert_allclose(value, np.vdot(W, ahead - behind) / (2 * h), rtol=1e-4, atol=1e-4)
 
 
 def test_zero_by_logarithms():

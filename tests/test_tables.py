@@ -14,8 +14,22 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mercer import SVC, SVR, OneClassSVM
+from mercer.data import Graph, Tree
 from mercer.errors import DomainError
-from mercer.kernels import RBF, FromFunction, Hamming, Indexed, Kernel, Linear, Mapped, On, exp
+from mercer.kernels import (
+    RBF,
+    FromFunction,
+    Hamming,
+    Indexed,
+    Jaccard,
+    Kernel,
+    Linear,
+    Mapped,
+    On,
+    SubsetTree,
+    WeisfeilerLehman,
+    exp,
+)
 from mercer.kernels.samples import each, n_samples, take, together
 from mercer.selection import TunedSVC
 
@@ -172,6 +186,9 @@ def test_categories_are_not_turned_into_strings():
     table = {"a": [1, "1", 1, "b"], "b": [2, 2, 2, 2]}
     assert_array_equal(On("a", Hamming())(table)[0], [1, 0, 1, 0])
     assert_array_equal(On(["a", "b"], Hamming())(table)[0], [2, 1, 2, 1])
+    names = np.array(["u", "v"])
+    whole, real = {"a": names, "b": np.array([1, 2])}, {"a": names, "b": np.array([1.0, 2.0])}
+    assert_array_equal(On(["a", "b"], Hamming())(whole, real), [[2, 0], [0, 2]])
 
 
 def test_columns_of_functions_and_of_row_numbers():
@@ -181,6 +198,28 @@ def test_columns_of_functions_and_of_row_numbers():
     same_length = FromFunction(lambda a, b: float(len(a) == len(b)), pairwise=True)
     kernel = On("row", Indexed(K)) + On("word", same_length)
     assert_allclose(kernel(table), K + np.equal.outer(*[list(map(len, WORD))] * 2))
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, lambda columns: columns], ids=["pandas", "dict"])
+def test_columns_of_graphs_trees_and_sets(make):
+    graphs = [Graph(3, [(0, 1), (1, 2)], node_labels=["C", "C", last]) for last in "CNONCO"]
+    trees = [Tree.from_string(f"(S (NP {noun}) (VP runs))") for noun in ("Paul", "Ann", "Paul", "Eve", "Ann", "Paul")]
+    baskets = [{"milk"}, {"milk", "eggs"}, {"nails"}, {"nails", "glue"}, {"eggs"}, {"glue"}]
+    table = make({"molecule": graphs, "parse": trees, "basket": baskets, "age": AGE[:6]})
+    kernel = (
+        On("age", RBF(gamma=0.01))
+        + On("molecule", WeisfeilerLehman(2)).normalized()
+        + On("parse", SubsetTree(decay=0.5)).normalized() * On("basket", Jaccard())
+    )
+    expected = (
+        RBF(gamma=0.01)(AGE[:6, np.newaxis])
+        + WeisfeilerLehman(2).normalized()(graphs)
+        + SubsetTree(decay=0.5).normalized()(trees) * Jaccard()(baskets)
+    )
+    assert_array_equal(kernel(table), expected)
+    y = [0, 0, 1, 1, 0, 1]
+    machine = SVC(kernel=kernel, C=100.0).fit(table, y)
+    assert_array_equal(machine.predict(table), y)
 
 
 # --- errors -----------------------------------------------------------------------------------------------
@@ -207,6 +246,8 @@ def test_a_table_where_vectors_are_needed():
         RBF(gamma=1.0)(TABLES["pandas"]())
     with pytest.raises(DomainError, match=r"RBF works on vectors, got a DataFrame.*On\(columns, RBF\(\)\)"):
         RBF(gamma=1.0)(TABLES["polars"]())
+    with pytest.raises(DomainError, match=r"RBF works on vectors, got an array .*On\(columns, RBF\(\)\)"):
+        RBF(gamma=1.0)(structured())
     with pytest.raises(DomainError, match="got a dict of the columns 'age', 'bmi', 'smoker', 'word' as X; On"):
         RBF(gamma=1.0)(columns())
     with pytest.raises(DomainError, match=r"SVC takes vectors with this kernel, got a dict .*; On\(columns, kernel\)"):

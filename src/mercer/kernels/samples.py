@@ -125,7 +125,7 @@ def _as_dense(X: Any, owner: str, name: str) -> np.ndarray:
         return X
     refusal = f"{owner} works on vectors, got {describe(X)} as {name}"
     way_out = "use Hamming for categories, or a kernel for these samples"
-    if isinstance(X, Mapping) or hasattr(X, "columns"):
+    if isinstance(X, Mapping) or hasattr(X, "columns") or getattr(getattr(X, "dtype", None), "names", None):
         way_out = f"On(columns, {owner}()) reads columns of a table"
     if isinstance(X, Mapping):
         raise DomainError(f"{refusal}; {way_out}.")

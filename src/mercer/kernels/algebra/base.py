@@ -104,6 +104,22 @@ class Composite(Kernel):
         """Every child with its own form of prepared samples."""
         return list(zip(self.kernels, *(part.parts for part in samples), strict=True))
 
+    def _logarithms(self, *samples: Parts) -> list[np.ndarray] | None:
+        """Logarithms of every child's matrix, or diagonal where there are samples on one side alone.
+
+        None unless a child has logarithms of its own and the others, by being infinitely divisible, are never negative.
+        """
+        has = [kernel._log_diag(take(x, slice(0, 0))) is not None for kernel, x in self._each(samples[0])]
+        if not any(has) or not all(own or k.infinitely_divisible for own, k in zip(has, self.kernels, strict=True)):
+            return None
+        logs = []
+        for own, (kernel, *each) in zip(has, self._each(*samples), strict=True):
+            if len(samples) == 1:
+                logs.append(kernel._log_diag(*each) if own else _logarithm(kernel._diag(*each)))
+            else:
+                logs.append(kernel._log_matrix(*each) if own else _logarithm(kernel._matrix(*each)))
+        return logs
+
     def _by_position(self, parts: Iterable[dict[str, Any]]) -> dict[str, Any]:
         """Derivatives of all children, by the names that their parameters have here."""
         return {f"{i}__{name}": value for i, part in enumerate(parts) for name, value in part.items()}
@@ -186,6 +202,7 @@ class Wrapped(Kernel):
 
     @property
     def domain(self) -> str:  # type: ignore[override]
+        check_child(self, self.kernel)
         return self.kernel.domain
 
     @property
@@ -345,3 +362,8 @@ class Pointwise(Wrapped):
 
 def _same(a: Any, b: Any) -> bool:
     return a is b or (type(a) is type(b) and not isinstance(a, np.ndarray) and bool(a == b))
+
+
+def _logarithm(values: np.ndarray) -> np.ndarray:
+    with np.errstate(divide="ignore"):  # log 0 is -inf
+        return np.log(values)

@@ -64,12 +64,6 @@ class Constant(Kernel):
         single = getattr(X, "dtype", None) == np.float32
         return np.full(n_samples(X), self.value, dtype=np.float32 if single else np.float64)
 
-    def _log_matrix(self, X, Y):
-        return _logarithm(self._matrix(X, Y))
-
-    def _log_diag(self, X):
-        return _logarithm(self._diag(X))
-
     def features(self, X):
         """The root of the constant, as the one coordinate of every sample.
 
@@ -89,9 +83,6 @@ class Constant(Kernel):
 
     def _vjp(self, X, W):
         return {"value": float(W.sum())}
-
-    def _log_vjp(self, X, W):
-        return {"value": float(W.sum()) / self.value if self.value else 0.0}
 
     def _sparse_features(self, X):
         n = n_samples(X)
@@ -142,13 +133,12 @@ class Sum(Composite):
         return reduce(add, (kernel._diag(x) for kernel, x in self._each(X)))
 
     def _log_matrix(self, X, Y):
-        if self._log_diag(X[:0]) is None:
-            return None
-        return reduce(np.logaddexp, (kernel._log_matrix(x, y) for kernel, x, y in self._each(X, Y)))
+        logs = self._logarithms(X, Y)
+        return None if logs is None else reduce(np.logaddexp, logs)
 
     def _log_diag(self, X):
-        logs = [kernel._log_diag(x) for kernel, x in self._each(X)]
-        return None if any(log is None for log in logs) else reduce(np.logaddexp, logs)
+        logs = self._logarithms(X)
+        return None if logs is None else reduce(np.logaddexp, logs)
 
     def _dot(self, X, Y, V):
         return reduce(add, (kernel._dot(x, y, V) for kernel, x, y in self._each(X, Y)))
@@ -161,11 +151,12 @@ class Sum(Composite):
 
     def _log_vjp(self, X, W):
         # dlog sum_r k_r = sum_r (k_r / k) dlog k_r
-        logs = self._log_matrix(X, X)
+        logs = self._logarithms(X, X)
         with np.errstate(invalid="ignore"):  # where all are zero, nothing counts
-            shares = (np.nan_to_num(np.exp(kernel._log_matrix(x, x) - logs)) for kernel, x in self._each(X))
-            weighted = [W * share for share in shares]
-        return self._by_position(kernel._log_vjp(x, V) for (kernel, x), V in zip(self._each(X), weighted, strict=True))
+            shares = [np.nan_to_num(np.exp(log - reduce(np.logaddexp, logs))) for log in logs]
+        return self._by_position(
+            kernel._log_vjp(x, W * share) for (kernel, x), share in zip(self._each(X), shares, strict=True)
+        )
 
     def features(self, X):
         """Explicit feature vectors of the terms, side by side.
@@ -233,13 +224,12 @@ class Product(Composite):
         return reduce(mul, (kernel._diag(x) for kernel, x in others)) * factor
 
     def _log_matrix(self, X, Y):
-        if self._log_diag(X[:0]) is None:
-            return None
-        return reduce(add, (kernel._log_matrix(x, y) for kernel, x, y in self._each(X, Y)))
+        logs = self._logarithms(X, Y)
+        return None if logs is None else reduce(add, logs)
 
     def _log_diag(self, X):
-        logs = [kernel._log_diag(x) for kernel, x in self._each(X)]
-        return None if any(log is None for log in logs) else reduce(add, logs)
+        logs = self._logarithms(X)
+        return None if logs is None else reduce(add, logs)
 
     def _dot(self, X, Y, V):
         factor, others = self._factored(X, Y)
@@ -329,8 +319,3 @@ def weighted_sum(kernels, weights=None):
     if len(kernels) != len(weights):
         raise ValueError(f"weights must have one number for each of {len(kernels)} kernels, got {len(weights)}.")
     return Sum(*(float(weight) * kernel for weight, kernel in zip(weights, kernels, strict=True)))
-
-
-def _logarithm(values: np.ndarray) -> np.ndarray:
-    with np.errstate(divide="ignore"):  # log 0 is -inf
-        return np.log(values)

@@ -78,7 +78,8 @@ class Normalized(Numbered):
             return _over_norms(self.kernel._matrix(X, Y), x, y)
         with np.errstate(invalid="ignore"):  # -inf - (-inf): a sample of norm zero
             values = np.exp(logs - (x[:, np.newaxis] + y) / 2)
-        return np.where(np.isnan(values), 0.0, values).astype(logs.dtype, copy=False)
+        values[x == -np.inf], values[:, y == -np.inf] = 0.0, 0.0
+        return values
 
     def _diag(self, X):
         X, x = X.parts

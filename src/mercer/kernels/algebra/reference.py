@@ -129,7 +129,10 @@ class Centered(Referenced):
         return self._with_means(X, inside[0]), self._with_means(Y, inside[1])
 
     def _with_means(self, X: Any, inside: Any) -> Parts:
-        return Parts(inside, *X.parts[1:]) if isinstance(X, Parts) else Parts(inside, self._means(X), X)
+        # k(x, x') = k0(x, x') - (m(x) - M / 2) - (m(x') - M / 2), where M is the mean of m over the reference
+        if isinstance(X, Parts):
+            return Parts(inside, *X.parts[1:])
+        return Parts(inside, self._means(X) - self._mean_of_means() / 2, X)
 
     def _shares(self) -> np.ndarray:
         """w_r / W."""
@@ -159,17 +162,16 @@ class Centered(Referenced):
     def _matrix(self, X, Y):
         (X, x, _), (Y, y, _) = X.parts, Y.parts
         K = self.kernel._matrix(X, Y)
-        return (K - (x[:, np.newaxis] + y) + self._mean_of_means()).astype(K.dtype, copy=False)
+        return (K - (x[:, np.newaxis] + y)).astype(K.dtype, copy=False)
 
     def _diag(self, X):
         X, x, _ = X.parts
         diagonal = self.kernel._diag(X)
-        return (diagonal - (x + x) + self._mean_of_means()).astype(diagonal.dtype, copy=False)
+        return (diagonal - (x + x)).astype(diagonal.dtype, copy=False)
 
     def _dot(self, X, Y, V):
         (X, x, _), (Y, y, _) = X.parts, Y.parts
-        total = V.sum(axis=0)
-        return self.kernel._dot(X, Y, V) - x[:, np.newaxis] * total - (y @ V) + self._mean_of_means() * total
+        return self.kernel._dot(X, Y, V) - x[:, np.newaxis] * V.sum(axis=0) - y @ V
 
     def _vjp(self, X, W):
         # k = k0(x, x') - sum_r s_r k0(x, z_r) - sum_r s_r k0(z_r, x') + sum_rq s_r s_q k0(z_r, z_q)
