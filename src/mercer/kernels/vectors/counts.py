@@ -10,6 +10,7 @@ from mercer.kernels.base import NativeSpec
 from mercer.kernels.samples import as_categories, as_pair
 from mercer.kernels.vectors.bandwidth import gamma_from_data
 from mercer.kernels.vectors.base import VectorKernel, measure, product
+from mercer.kernels.vectors.binary import common_ones, n_ones
 from mercer.parameters import Choice, Number
 
 
@@ -107,6 +108,10 @@ class Intersection(VectorKernel):
     def native(self):
         return NativeSpec("min", "identity")
 
+    def _matrix(self, X, Y):
+        common = common_ones(X, Y)
+        return super()._matrix(X, Y) if common is None else common.astype(X.dtype, copy=False)
+
 
 class Hamming(VectorKernel):
     r"""Hamming kernel: the number of attributes on which two samples agree.
@@ -126,7 +131,8 @@ class Hamming(VectorKernel):
     -----
     Samples are rows of a table of integers, strings and categories: an array of any such type, a data
     frame, a list of rows, or a CSR matrix of numbers, in which entries that are not stored are zeros.
-    Entries are equal if they are equal in Python; missing values are refused. Time O(nmd), memory O(nm).
+    Entries are equal if they are equal in Python; missing values are refused. Time O(nmd), memory O(nm); for very
+    sparse vectors of zeros and ones the matrix takes time in proportion to the ones that pairs have in common.
 
     References
     ----------
@@ -157,7 +163,11 @@ class Hamming(VectorKernel):
         return None if self.normalize else NativeSpec("match", "identity")
 
     def _matrix(self, X, Y):
-        return measure("match", X, Y) / self._divisor(X)
+        common = common_ones(X, Y)
+        if common is None:
+            return measure("match", X, Y) / self._divisor(X)
+        apart = np.add.outer(n_ones(X), n_ones(Y)) - 2 * common
+        return (X.shape[1] - apart).astype(X.dtype, copy=False) / self._divisor(X)
 
     def _diag(self, X):
         return np.full(X.shape[0], X.shape[1] / self._divisor(X), dtype=X.dtype)
