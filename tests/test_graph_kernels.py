@@ -290,7 +290,7 @@ def test_decay_is_refused_from_the_largest_admissible_value_on(labelled, directe
 def test_walks_from_a_graph_to_itself_are_never_negative():
     """Dense graphs with a decay that looks small: others have returned -1 here."""
     samples = [Graph(n, [(i, j) for i in range(n) for j in range(i)], node_labels="C" * n) for n in (5, 20, 40)]
-    with pytest.raises(ValueError, match="decay must be below 0.000657"):
+    with pytest.raises(ValueError, match=r"decay must be below 0\.000657"):
         RandomWalk(0.1)(samples)
     K = RandomWalk(0.0006)(samples)
     assert (K > 0).all()
