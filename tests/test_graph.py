@@ -317,5 +317,5 @@ def test_read_tu_dortmund_refuses(tmp_path, changed, message):
 def test_read_tu_dortmund_without_files(tmp_path):
     with pytest.raises(FileNotFoundError, match="is no folder"):
         read_tu_dortmund(tmp_path / "nowhere")
-    with pytest.raises(FileNotFoundError, match="one file DS_A.txt"):
+    with pytest.raises(FileNotFoundError, match=r"one file DS_A\.txt"):
         read_tu_dortmund(tmp_path)

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <numeric>
 #include <queue>
 #include <utility>
 #include <vector>
@@ -88,76 +89,113 @@ inline FeatureRows count_edges(const Graphs& graphs, bool ends, Team& team) {
 
 // --- shortest paths -------------------------------------------------------------------------------------------------
 
-// Lengths of the shortest paths from a node; those that are not reached are left out.
-class PathLengths {
+// Shortest paths between the nodes of a graph, counted by the labels of their ends and their length.
+class PathCounts {
  public:
-  // found(v, length) for every other node v that is reached. The length of a path is summed from its source on: the
-  // smallest such sum of all paths, whatever the numbers of the nodes are.
-  template <class Found>
-  void from(const Graphs& graphs, std::size_t g, std::size_t source, Found found) {
-    const std::size_t n = graphs.n_nodes(g);
-    if (graphs.weights) {
-      by_weight(graphs, g, source, n);
-    } else {
-      by_steps(graphs, g, source, n);
+  // Paths from every node to every other that it reaches. A positive `unit`: lengths are rounded to multiples of it.
+  void count(const Graphs& graphs, std::size_t g, double unit, Counter& counter) {
+    const std::size_t first = graphs.first(g), n = graphs.n_nodes(g);
+    number_labels(graphs, first, n);
+    const auto key_of = [&](std::size_t start, std::size_t end, double length) {
+      const double told = unit > 0.0 ? std::round(length / unit) : length;
+      return pair_key(pair_key(labels_[start], labels_[end]), std::bit_cast<std::uint64_t>(told));
+    };
+    for (std::size_t q = 0; q < n; ++q) {  // sources of one label after the other
+      const std::size_t source = order_[q], label = label_of_[source];
+      if (graphs.weights) {
+        by_weight(graphs, first, source, n);
+        for (const std::size_t w : reached_) {
+          if (w != source) counter.add(key_of(label, label_of_[w], lengths_[w]));
+        }
+        continue;
+      }
+      by_steps(graphs, first, source, n);
+      if (table_.empty()) {
+        for (const std::size_t w : reached_) {
+          if (w != source) counter.add(key_of(label, label_of_[w], static_cast<double>(steps_[w])));
+        }
+        continue;
+      }
+      for (std::size_t r = 1; r < reached_.size(); ++r) {
+        const std::size_t place = label_of_[reached_[r]] * n + steps_[reached_[r]];
+        if (table_[place]++ == 0) touched_.push_back(place);
+      }
+      if (q + 1 < n && label_of_[order_[q + 1]] == label) continue;
+      for (const std::size_t place : touched_) {
+        counter.add(key_of(label, place / n, static_cast<double>(place % n)), static_cast<double>(table_[place]));
+        table_[place] = 0;
+      }
+      touched_.clear();
     }
-    for (std::size_t q = 1; q < order_.size(); ++q) found(order_[q], lengths_[order_[q]]);
   }
 
  private:
-  void by_steps(const Graphs& graphs, std::size_t g, std::size_t source, std::size_t n) {
-    const std::size_t first = graphs.first(g);
-    lengths_.assign(n, -1.0);
-    order_.assign(1, source);
-    lengths_[source] = 0.0;
-    for (std::size_t q = 0; q < order_.size(); ++q) {
-      const std::size_t v = order_[q];
+  // The labels that occur, in order, the number of that of each node, and nodes in the order of their labels.
+  void number_labels(const Graphs& graphs, std::size_t first, std::size_t n) {
+    order_.resize(n);
+    label_of_.resize(n);
+    labels_.clear();
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
+      return graphs.node_key(first + a) < graphs.node_key(first + b);
+    });
+    for (const std::size_t v : order_) {
+      if (labels_.empty() || labels_.back() != graphs.node_key(first + v))
+        labels_.push_back(graphs.node_key(first + v));
+      label_of_[v] = labels_.size() - 1;
+    }
+    const bool fits = !graphs.weights && labels_.size() * n <= largest_table;
+    table_.assign(fits ? labels_.size() * n : 0, 0);
+  }
+
+  void by_steps(const Graphs& graphs, std::size_t first, std::size_t source, std::size_t n) {
+    steps_.assign(n, unknown);
+    reached_.assign(1, source);
+    steps_[source] = 0;
+    for (std::size_t r = 0; r < reached_.size(); ++r) {
+      const std::size_t v = reached_[r];
       for (std::size_t e = graphs.first_arc(first + v); e < graphs.first_arc(first + v + 1); ++e) {
         const std::size_t w = graphs.target(e);
-        if (lengths_[w] >= 0.0) continue;
-        lengths_[w] = lengths_[v] + 1.0;
-        order_.push_back(w);
+        if (steps_[w] != unknown) continue;
+        steps_[w] = steps_[v] + 1;
+        reached_.push_back(w);
       }
     }
   }
 
-  void by_weight(const Graphs& graphs, std::size_t g, std::size_t source, std::size_t n) {
-    const std::size_t first = graphs.first(g);
+  // By the algorithm of Dijkstra. The length of a path is summed from its source on: it is the smallest such sum of all
+  // paths, whatever the numbers of the nodes are.
+  void by_weight(const Graphs& graphs, std::size_t first, std::size_t source, std::size_t n) {
     lengths_.assign(n, -1.0);
-    order_.clear();
+    reached_.clear();
     heap_.push({0.0, source});
     while (!heap_.empty()) {
       const auto [length, v] = heap_.top();
       heap_.pop();
       if (lengths_[v] >= 0.0) continue;  // it is known already
       lengths_[v] = length;
-      order_.push_back(v);
+      reached_.push_back(v);
       for (std::size_t e = graphs.first_arc(first + v); e < graphs.first_arc(first + v + 1); ++e) {
         if (lengths_[graphs.target(e)] < 0.0) heap_.push({length + graphs.weight(e), graphs.target(e)});
       }
     }
   }
 
+  static constexpr std::uint32_t unknown = 0xffffffffu;
+  static constexpr std::size_t largest_table = std::size_t{1} << 22;
   using Reached = std::pair<double, std::size_t>;
 
+  std::vector<std::uint64_t> labels_;
+  std::vector<std::size_t> order_, label_of_, reached_, touched_;
+  std::vector<std::uint32_t> steps_, table_;  // table_[label * n + steps]: paths from sources of the present label
   std::vector<double> lengths_;
-  std::vector<std::size_t> order_;
   std::priority_queue<Reached, std::vector<Reached>, std::greater<Reached>> heap_;
 };
 
-// Shortest paths between different nodes by the labels of their ends and their length: from every node to every other.
-// A positive `unit`: lengths are rounded to multiples of it.
 inline FeatureRows count_paths(const Graphs& graphs, double unit, Team& team) {
-  std::vector<PathLengths> rooms(team.size());
+  std::vector<PathCounts> rooms(team.size());
   return count_features(graphs.size, team, [&](std::size_t g, std::size_t worker, Counter& counter) {
-    const std::size_t first = graphs.first(g);
-    for (std::size_t v = 0; v < graphs.n_nodes(g); ++v) {
-      const std::uint64_t start = graphs.node_key(first + v);
-      rooms[worker].from(graphs, g, v, [&](std::size_t w, double length) {
-        const double told = unit > 0.0 ? std::round(length / unit) : length;
-        counter.add(pair_key(pair_key(start, graphs.node_key(first + w)), std::bit_cast<std::uint64_t>(told)));
-      });
-    }
+    rooms[worker].count(graphs, g, unit, counter);
   });
 }
 

@@ -96,19 +96,24 @@ inline std::vector<WalkGraph> walk_graphs(const Graphs& graphs, Team& team) {
   return found;
 }
 
-// term(0) + ... + term(n - 1), in four sums side by side.
+// term(0) + ... + term(n - 1), in four sums side by side; of many terms by blocks, so that rounding does not add up.
 template <class Term>
 double sum_of(std::size_t n, Term term) {
-  double a = 0.0, b = 0.0, c = 0.0, d = 0.0;
-  std::size_t i = 0;
-  for (; i + 4 <= n; i += 4) {
-    a += term(i);
-    b += term(i + 1);
-    c += term(i + 2);
-    d += term(i + 3);
+  constexpr std::size_t block = 1024;
+  double total = 0.0;
+  for (std::size_t i = 0; i < n;) {
+    const std::size_t end = std::min(n, i + block);
+    double a = 0.0, b = 0.0, c = 0.0, d = 0.0;
+    for (; i + 4 <= end; i += 4) {
+      a += term(i);
+      b += term(i + 1);
+      c += term(i + 2);
+      d += term(i + 3);
+    }
+    for (; i < end; ++i) a += term(i);
+    total += (a + b) + (c + d);
   }
-  for (; i < n; ++i) a += term(i);
-  return (a + b) + (c + d);
+  return total;
 }
 
 // The direct product of two graphs, and sums over its walks. One object serves many pairs, one after the other.
@@ -127,7 +132,7 @@ class WalkProduct {
 
   WalkSum sum(const WalkParameters& parameters, bool slope) {
     if (size_ == 0) return {};
-    if (parameters.exponential || directed_) return by_series(parameters, parameters.exponential);
+    if (parameters.exponential || directed_) return by_series(parameters, most_steps);
     return by_conjugate_gradients(parameters.decay, slope);
   }
 
@@ -135,7 +140,8 @@ class WalkProduct {
   // then decay is below 1 / rho(A), by Collatz and Wielandt.
   bool converges(double decay) {
     if (size_ == 0 || decay == 0.0) return true;
-    if (directed_) return by_series({decay, false}, false).converged;
+    // A series that does not end soon is close to its limit, on either side.
+    if (directed_) return by_series({decay, false}, 1000).converged || decay * radius() < 1.0;
     if (!by_conjugate_gradients(decay, false).converged) return false;
     apply(x_now_.data(), product_.data());
     for (std::size_t i = 0; i < size_; ++i) {
@@ -165,7 +171,7 @@ class WalkProduct {
  private:
   // Node (u, v) of the product has the number base_[u] + v; base_[u] is `none` if no node of y has the label of u.
   static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::min();
-  static constexpr std::size_t most_arcs = std::size_t{1} << 22;
+  static constexpr std::size_t most_arcs = std::size_t{1} << 22, most_steps = 1000000;
 
   struct Match {
     std::uint32_t x_begin, x_end, y_begin, y_end;
@@ -304,15 +310,15 @@ class WalkProduct {
   }
 
   // Term by term: all are positive, nothing cancels.
-  WalkSum by_series(const WalkParameters& parameters, bool factorial) {
+  WalkSum by_series(const WalkParameters& parameters, std::size_t n_steps) {
     constexpr double negligible = 1e-17, too_large = 1e290;
-    constexpr std::size_t most_steps = 1000000;
+    const bool factorial = parameters.exponential;
     const std::size_t n = size_;
     x_now_.assign(n, 1.0);
     product_.resize(n);
     WalkSum found{static_cast<double>(n), 0.0, true};
     double before = found.value, ratio = 1.0;
-    for (std::size_t step = 1; step < most_steps; ++step) {
+    for (std::size_t step = 1; step < n_steps; ++step) {
       apply(x_now_.data(), product_.data());
       const double walks = sum_of(n, [&](std::size_t i) { return product_[i]; });
       const double factor = parameters.decay / (factorial ? static_cast<double>(step) : 1.0);
@@ -322,7 +328,7 @@ class WalkProduct {
       found.slope += factorial ? walks : static_cast<double>(step) * walks;
       if (!(found.value < too_large)) return {found.value, found.slope, false};
       if (term == 0.0) return found;
-      // What is left is about term * r / (1 - r) for the ratio r of terms, twice the larger of the last two here.
+      // What is left is about term * r / (1 - r) for the ratio r of terms, here the larger of the last two.
       const double now = term / before, r = std::max(now, ratio);
       if (r < 1.0 && term * static_cast<double>(step) < negligible * (1.0 - r) * found.value) return found;
       ratio = now;

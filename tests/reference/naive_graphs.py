@@ -1,7 +1,7 @@
 """Kernels on graphs in obvious Python: loops over nodes, walks, paths and subsets, as the definitions say."""
 
 from collections import Counter
-from itertools import combinations, permutations, product
+from itertools import combinations, pairwise, permutations, product
 from math import exp, factorial, inf
 
 import numpy as np
@@ -163,7 +163,7 @@ def enumerated_walks(x, y, decay, most, kind="geometric"):
             told, given = labels(graph), bonds(graph)
             weight_of = Counter()
             for walk, weight in walks(graph, length):
-                steps = [given[a, b] for a, b in zip(walk, walk[1:], strict=False)]
+                steps = [given[a, b] for a, b in pairwise(walk)]
                 weight_of[repr(([told[v] for v in walk], steps))] += weight
             counts.append(weight_of)
         total += decay**length * dot(*counts) / (1 if kind == "geometric" else factorial(length))

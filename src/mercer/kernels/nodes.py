@@ -6,8 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.fft import dct
-from scipy.sparse import csr_array, diags_array
-from scipy.sparse.linalg import eigsh
+from scipy.sparse import csr_array, diags_array, eye_array
 
 from mercer.data.graph import Graph
 from mercer.errors import DomainError
@@ -15,6 +14,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.samples import describe
 from mercer.kernels.vectors import Linear
 from mercer.parameters import Choice, Number
+from mercer.sums import inner
 
 __all__ = ["Diffusion", "PStepRandomWalk", "RegularizedLaplacian", "VonNeumann"]
 
@@ -22,6 +22,8 @@ __all__ = ["Diffusion", "PStepRandomWalk", "RegularizedLaplacian", "VonNeumann"]
 MOST_DECOMPOSED = 2000
 # Numbers that are held at once for columns of functions of a large matrix (64 MB).
 COLUMN_ENTRIES = 1 << 23
+# Steps towards the spectral radius of a large graph, at most.
+POWER_STEPS = 200
 # Terms of a series in Chebyshev's polynomials, at most.
 MOST_TERMS = 1 << 20
 
@@ -476,17 +478,33 @@ def _operator(graph: Graph, which: str) -> tuple[csr_array, float, float]:
 
 
 def _radius(graph: Graph) -> float:
-    """Largest eigenvalue of the adjacency matrix."""
+    """Largest eigenvalue of the adjacency matrix; of a large one an upper bound."""
 
     def compute() -> float:
         if graph.n_edges == 0:
             return 0.0
         if graph.n_nodes <= MOST_DECOMPOSED:
             return float(np.abs(_eigen(graph, "adjacency")[0]).max())
-        start = np.ones(graph.n_nodes)
-        return float(eigsh(graph.adjacency(), k=1, which="LA", v0=start, return_eigenvectors=False)[0])
+        return _bound_of_radius(graph.adjacency())
 
     return graph._compute_once("spectral radius", compute)
+
+
+def _bound_of_radius(A: csr_array) -> float:
+    """For every x > 0 the radius of A is at most max_i (A x)_i / x_i (Collatz and Wielandt).
+
+    x comes from the power method for I + A, which does not swing between the sides of a bipartite graph.
+    """
+    x = np.ones(A.shape[0])
+    bound = np.inf
+    for _ in range(POWER_STEPS):
+        product = A @ x
+        bound = min(bound, float((product / x).max()))
+        if bound * inner(x, x) <= (1 + 1e-12) * inner(x, product):
+            break
+        x = x + product
+        x = np.maximum(x / x.max(), 1e-200)  # far from where the walks are
+    return bound
 
 
 # --- functions of large matrices --------------------------------------------------------------------------
@@ -515,10 +533,13 @@ def _sum_of_chebyshev(M: csr_array, low: float, high: float, coefficients: np.nd
     total = coefficients[0] * V
     if len(coefficients) == 1 or high == low:
         return total
-    scale, centre = 2 / (high - low), (high + low) / 2
-    before, now = V, scale * (M @ V - centre * V)
+    # twice x(M), as the recursion T_k+1 = 2 x T_k - T_k-1 has it
+    twice = csr_array((M - (high + low) / 2 * eye_array(M.shape[0])) * (4 / (high - low)))
+    before, now = V, twice @ V / 2
     total += coefficients[1] * now
     for coefficient in coefficients[2:]:
-        before, now = now, 2 * scale * (M @ now - centre * now) - before
+        following = twice @ now
+        following -= before
+        before, now = now, following
         total += coefficient * now
     return total
