@@ -87,7 +87,7 @@ def test_a_column_of_polars(make):
 @every_domain
 def test_scikit_learn_splits_and_clones(make):
     kernel = make().rbf("median")  # of whole numbers, decision values may be zero
-    X, y = lesson(kernel, 30)
+    X, y = lesson(make(), 30)
     search = GridSearchCV(Pipeline([("machine", SVC(kernel, tol=1e-8))]), {"machine__C": [0.1, 1.0, 10.0]}, cv=3).fit(
         X, y
     )
@@ -103,7 +103,7 @@ def test_scikit_learn_splits_and_clones(make):
 @every_domain
 def test_all_machines(make):
     kernel = make().rbf("median")
-    X, y = lesson(kernel)
+    X, y = lesson(make())
     value = (y == "near") * 1.0
     several = np.where(value > 0, "near", np.where(np.arange(len(y)) % 2, "far", "farther"))
     for machine in (NuSVC(kernel, nu=0.3), SVC(kernel, multi_class="crammer_singer"), SVC(kernel, multi_class="ovr")):
