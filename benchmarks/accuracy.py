@@ -74,7 +74,7 @@ STUDIES = (
         lambda: load_promoters(return_X_y=True),
         {
             "WeightedDegree(5)": WeightedDegree(5),
-            "Mismatch(5, 1)": Mismatch(5, 1).normalized(),
+            "Mismatch(5, 1)": Mismatch(5, 1, alphabet="acgt").normalized(),
             "GapWeighted(4, 0.5)": GapWeighted(4, 0.5).normalized(),
             "Spectrum(4)": Spectrum(4).normalized(),
         },
@@ -108,7 +108,7 @@ STUDIES = (
     strings(
         "protein folds (30 classes)",
         "protein_folds_tg.csv",
-        {"Spectrum(3)": Spectrum(3).normalized(), "Mismatch(4, 1)": Mismatch(4, 1).normalized()},
+        {"Spectrum(3)": Spectrum(3).normalized(), "Mismatch(4, 1)": Mismatch(4, 1, alphabet="ACDEFGHIKLMNPQRSTVWY").normalized()},
     ),
     graphs("MUTAG", "WL 86.0 %, WL-OA 84.5 % (Kriege et al. 2016)"),
     graphs("PTC_MR", "WL 61.3 %, WL-OA 63.6 % (Kriege et al. 2016)"),
