@@ -308,6 +308,7 @@ def test_p_values_of_the_permutation_test():
     assert (found.method, found.null.shape) == ("permutation", (199,))
     # Nothing to tell apart: every split is as good as the one at hand.
     assert mmd_test(FromFunction(lambda A, B: np.ones((len(A), len(B)))), X, Y, random_state=0).p_value == 1.0
+    assert mmd_test(FromFunction(lambda A, B: np.full((len(A), len(B)), 0.1)), X, Y, random_state=0).p_value == 1.0
     assert mmd_test("linear", np.ones((4, 1)), np.ones((5, 1)), random_state=0).p_value == 1.0
 
 

@@ -134,6 +134,16 @@ def test_rows_of_new_samples_by_the_eigenvectors():
         assert_allclose(Repair(method).fit(K).transform(K_new), rows, atol=1e-12)
 
 
+@pytest.mark.parametrize("method", ["clip", "flip"])
+def test_directions_of_no_length_are_left_out(method):
+    """The samples span three directions; what a row says beyond them has no feature vector."""
+    repair = Repair(method).fit(X @ X.T)
+    rows = np.random.default_rng(7).normal(size=(4, len(X)))
+    assert_allclose(repair.transform(rows), rows @ X @ np.linalg.pinv(X), atol=1e-12)
+    within = rows @ np.linalg.pinv(X).T  # the feature vectors: least squares
+    assert_allclose(repair.among(rows), within @ within.T, atol=1e-12)
+
+
 def test_square_is_the_empirical_kernel_map():
     """With the samples at hand as templates. [P §1.7.4]"""
     kernel, repair = EmpiricalMap(KERNEL, X), Repair("square")
@@ -291,6 +301,13 @@ def test_limit_of_steps():
     assert found.dual_objective <= best.primal_objective
     assert found.primal_objective >= best.dual_objective
     assert is_psd(found.matrix)
+
+
+def test_as_exact_as_rounding_allows():
+    with pytest.warns(ConvergenceWarning, match="proxy_kernel did not reach a proved optimum .status stalled"):
+        found = proxy_kernel(K, y, 5.0, 0.1, tol=1e-18)
+    assert 0.0 < found.result.relative_gap < 1e-9
+    assert found.result.n_iter < 50
 
 
 def test_proxy_is_the_same_every_time():

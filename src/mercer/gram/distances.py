@@ -65,7 +65,6 @@ def distances(kernel: Any, X: Any, Y: Any = None, *, squared: bool = False) -> n
     if Y is None:
         kernel = kernel.resolve(X)
     across = kernel(X, Y)
-    # Of the matrix itself, where it is there: products of other lengths round in other ways.
     of_X, of_Y = (np.diagonal(across),) * 2 if Y is None else (kernel.diag(X), kernel.diag(Y))
     sizes = of_X[:, np.newaxis] + of_Y
     squares = sizes - 2.0 * across
