@@ -19,8 +19,8 @@ __all__ = ["ProxyKernel", "proxy_kernel"]
 SLOPE_LEFT = 0.1
 SHORTEST = 1e-12
 ROUNDING = 1e-15
-# The solutions of the models are this much more exact than the gap that is asked for.
-INNER = 1e-2
+# The solutions of the models are this much more exact than the gap that is asked for, within reason.
+INNER, SMALLEST_INNER = 1e-2, 1e-12
 # Columns of the history.
 VALUE, GAP = 1, 2
 
@@ -176,7 +176,8 @@ def proxy_kernel(
             raise ValueError(f"{name} {wrong}")
     labelled = _labelled(index, len(K0))
     sign = _signs(y, len(labelled))
-    cost, inner = np.full(len(sign), float(C)), SMO(tol=INNER * tol, gap_tol=INNER * tol, precision="float64")
+    exact = max(INNER * tol, SMALLEST_INNER)
+    cost, inner = np.full(len(sign), float(C)), SMO(tol=exact, gap_tol=exact, precision="float64")
 
     def best_proxy(a: np.ndarray) -> _Point:
         v = np.zeros(len(K0))
