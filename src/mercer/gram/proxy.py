@@ -39,7 +39,7 @@ class ProxyKernel:
     coefficients: np.ndarray = field(repr=False)
     """v, multipliers times labels, zero for samples without a label."""
     penalty: float
-    """rho |K - K0|^2, the price of its distance from the similarity."""
+    r""":math:`\rho \|K - K_0\|_F^2`, the price of its distance from the similarity."""
     result: "SolverResult"
     """The certificate of the soft margin over the proxy; the gap is that of the joint problem, too."""
 
