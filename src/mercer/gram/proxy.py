@@ -11,6 +11,7 @@ from mercer.gram.sources import MatrixGram
 from mercer.parameters import Number
 
 if TYPE_CHECKING:
+    from mercer.problems import DualProblem
     from mercer.solvers import SolverResult
 
 __all__ = ["ProxyKernel", "proxy_kernel"]
@@ -62,18 +63,6 @@ class ProxyKernel:
     def gap(self) -> float:
         """primal_objective - dual_objective: no better pair of proxy and machine gains more."""
         return self.result.gap
-
-
-class _Point(NamedTuple):
-    """Multipliers with the best proxy for them."""
-
-    a: np.ndarray
-    values: np.ndarray  # eigenvalues of K0 + v v' / 4 rho
-    vectors: np.ndarray
-    along: np.ndarray  # v along the eigenvectors
-    penalty: float
-    objective: float  # what is minimised over the multipliers
-    gradient: np.ndarray
 
 
 def proxy_kernel(
@@ -165,7 +154,6 @@ def proxy_kernel(
     >>> is_psd(K), is_psd(proxy.matrix), proxy.result.status
     (False, True, 'solved')
     """
-    from mercer.problems import DualProblem, soft_margin
     from mercer.solvers import SMO, History, certify, warn_unless_solved
 
     begun = time.perf_counter()
@@ -175,54 +163,17 @@ def proxy_kernel(
         if wrong := rule.problem(value):
             raise ValueError(f"{name} {wrong}")
     labelled = _labelled(index, len(K0))
-    sign = _signs(y, len(labelled))
+    joint = _JointProblem(K0, labelled, _signs(y, len(labelled)), float(C), float(rho))
     exact = max(INNER * tol, SMALLEST_INNER)
-    cost, inner = np.full(len(sign), float(C)), SMO(tol=exact, gap_tol=exact, precision="float64")
+    inner = SMO(tol=exact, gap_tol=exact, precision="float64")
 
-    def best_proxy(a: np.ndarray) -> _Point:
-        v = np.zeros(len(K0))
-        v[labelled] = sign * a
-        values, vectors = np.linalg.eigh(K0 + np.outer(v, v) / (4.0 * rho))
-        positive, along = np.maximum(values, 0.0), vectors.T @ v
-        penalty = rho * float((((vectors * positive) @ vectors.T - K0) ** 2).sum())
-        gradient = sign * (vectors[labelled] @ (positive * along)) - 1.0
-        objective = 0.5 * float((positive * along**2).sum()) - float(a.sum()) - penalty
-        return _Point(a, values, vectors, along, penalty, objective, gradient)
-
-    def margin_over(point: _Point) -> DualProblem:
-        rows = point.vectors[labelled] * np.sqrt(np.maximum(point.values, 0.0))
-        return soft_margin(MatrixGram.of_checked(rows @ rows.T, True), sign, cost)
-
-    def model_at(point: _Point) -> DualProblem:
-        """The quadratic programme with gradient and curvature of the joint problem at the point."""
-        positive, c = np.maximum(point.values, 0.0), point.along
-        further = _slopes_of_clipping(point.values) / (4.0 * rho)
-        inside = np.diag(positive + further @ c**2) + c[:, np.newaxis] * further * c
-        rows = point.vectors[labelled]
-        curved = rows @ inside @ rows.T
-        return DualProblem(
-            gram=MatrixGram.of_checked(0.5 * (curved + curved.T), True),
-            index=np.arange(len(sign)),
-            sign=sign,
-            linear=point.gradient - sign * (rows @ (inside @ c)),
-            upper=cost,
-            ridge=np.zeros(len(sign)),
-            total=0.0,
-        )
-
-    def assess(point: _Point, step: int) -> tuple[DualProblem, tuple[float, float, float, float]]:
-        """The soft margin over the proxy, and what the point is worth in it: an entry of the history."""
-        problem, a, gradient = margin_over(point), point.a, point.gradient
-        gap = problem.gap(a, gradient, problem.offsets(a, gradient))
-        return problem, (step, -problem.objective(a, gradient), gap, problem.violation(a, gradient))
-
-    point, status = best_proxy(np.zeros(len(sign))), "max_iter"
-    problem, record = assess(point, 0)
+    point, status = joint.at(np.zeros(len(labelled))), "max_iter"
+    problem, record = joint.assess(point, 0)
     records = [record]
     for step in range(1, int(max_iter) + 1):
-        wanted = inner.solve(model_at(point), point.a).a
-        onwards = _line_search(point, wanted - point.a, best_proxy) or best_proxy(wanted)
-        problem_there, there = assess(onwards, step)
+        target = inner.solve(joint.model(point), point.a).a
+        onwards = joint.search(point, target) or joint.at(target)
+        problem_there, there = joint.assess(onwards, step)
         if onwards.objective >= point.objective and there[GAP] >= record[GAP]:
             status = "stalled"
             break
@@ -232,8 +183,7 @@ def proxy_kernel(
             status = "solved"
             break
 
-    matrix, coefficients = (point.vectors * np.maximum(point.values, 0.0)) @ point.vectors.T, np.zeros(len(K0))
-    coefficients[labelled] = sign * point.a
+    matrix = (point.vectors * point.positive) @ point.vectors.T
     steps, *rest = np.array(records).T.copy()
     result = certify(
         problem,
@@ -246,20 +196,91 @@ def proxy_kernel(
         history=History(steps.astype(np.int64), *rest),
     )
     warn_unless_solved(result, "proxy_kernel")
-    return ProxyKernel(0.5 * (matrix + matrix.T), coefficients, point.penalty, result)
+    return ProxyKernel(0.5 * (matrix + matrix.T), joint.coefficients(point.a), point.penalty, result)
 
 
-def _line_search(point: _Point, direction: np.ndarray, best_proxy: Any) -> _Point | None:
-    """A point along the direction that is better and where the slope is nearly gone; None if rounding hides it."""
-    slope, length = float((point.gradient * direction).sum()), 1.0
-    as_good = point.objective + ROUNDING * (abs(point.objective) + point.penalty)
-    while slope < 0 and length > SHORTEST:
-        tried = best_proxy(point.a + length * direction)
-        left = float((tried.gradient * direction).sum())
-        if left <= -SLOPE_LEFT * slope and tried.objective <= as_good:
-            return tried
-        length *= 0.5
-    return None
+class _Point(NamedTuple):
+    """Multipliers with the best proxy for them."""
+
+    a: np.ndarray
+    values: np.ndarray  # eigenvalues of K0 + v v' / 4 rho
+    vectors: np.ndarray
+    along: np.ndarray  # v along the eigenvectors
+    penalty: float
+    objective: float  # what is minimised over the multipliers
+    gradient: np.ndarray
+
+    @property
+    def positive(self) -> np.ndarray:
+        """The eigenvalues of the proxy."""
+        return np.maximum(self.values, 0.0)
+
+
+class _JointProblem(NamedTuple):
+    """The minimum over proxies as a function of the multipliers, with its derivatives; its negative is minimised."""
+
+    K0: np.ndarray
+    labelled: np.ndarray
+    sign: np.ndarray
+    C: float
+    rho: float
+
+    def coefficients(self, a: np.ndarray) -> np.ndarray:
+        """v, one entry for every sample."""
+        v = np.zeros(len(self.K0))
+        v[self.labelled] = self.sign * a
+        return v
+
+    def at(self, a: np.ndarray) -> _Point:
+        """The best proxy for some multipliers, value and gradient."""
+        v = self.coefficients(a)
+        values, vectors = np.linalg.eigh(self.K0 + np.outer(v, v) / (4.0 * self.rho))
+        positive, along = np.maximum(values, 0.0), vectors.T @ v
+        penalty = self.rho * float((((vectors * positive) @ vectors.T - self.K0) ** 2).sum())
+        gradient = self.sign * (vectors[self.labelled] @ (positive * along)) - 1.0
+        objective = 0.5 * float((positive * along**2).sum()) - float(a.sum()) - penalty
+        return _Point(a, values, vectors, along, penalty, objective, gradient)
+
+    def assess(self, point: _Point, step: int) -> tuple["DualProblem", tuple[float, float, float, float]]:
+        """The soft margin over the proxy, and what the point is worth in it: an entry of the history."""
+        from mercer.problems import soft_margin
+
+        rows, a, gradient = point.vectors[self.labelled] * np.sqrt(point.positive), point.a, point.gradient
+        problem = soft_margin(MatrixGram.of_checked(rows @ rows.T, True), self.sign, np.full(len(a), self.C))
+        gap = problem.gap(a, gradient, problem.offsets(a, gradient))
+        return problem, (step, -problem.objective(a, gradient), gap, problem.violation(a, gradient))
+
+    def model(self, point: _Point) -> "DualProblem":
+        """The quadratic programme with gradient and curvature of the joint problem at the point."""
+        from mercer.problems import DualProblem
+
+        c, n = point.along, len(self.sign)
+        further = _slopes_of_clipping(point.values) / (4.0 * self.rho)
+        inside = np.diag(point.positive + further @ c**2) + c[:, np.newaxis] * further * c
+        rows = point.vectors[self.labelled]
+        curved = rows @ inside @ rows.T
+        return DualProblem(
+            gram=MatrixGram.of_checked(0.5 * (curved + curved.T), True),
+            index=np.arange(n),
+            sign=self.sign,
+            linear=point.gradient - self.sign * (rows @ (inside @ c)),
+            upper=np.full(n, self.C),
+            ridge=np.zeros(n),
+            total=0.0,
+        )
+
+    def search(self, point: _Point, target: np.ndarray) -> _Point | None:
+        """A better point on the way to the target, where the slope is nearly gone; None if rounding hides it."""
+        direction, length = target - point.a, 1.0
+        slope = float((point.gradient * direction).sum())
+        as_good = point.objective + ROUNDING * (abs(point.objective) + point.penalty)
+        while slope < 0 and length > SHORTEST:
+            tried = self.at(target if length == 1.0 else point.a + length * direction)
+            left = float((tried.gradient * direction).sum())
+            if left <= -SLOPE_LEFT * slope and tried.objective <= as_good:
+                return tried
+            length *= 0.5
+        return None
 
 
 def _slopes_of_clipping(values: np.ndarray) -> np.ndarray:
