@@ -5,17 +5,17 @@ repair of indefinite similarities (`clip`, ..., `Repair`). What is about samples
 samples: `Expansion`, `distances`, `mmd_test`, ...; for a stored matrix there is the kernel `mercer.kernels.Indexed`.
 """
 
-from mercer.gram.alignment import alignment, alignment_gradient, centered_alignment, ideal_kernel
+from mercer.gram.alignments import alignment, alignment_gradient, centered_alignment, ideal_kernel
 from mercer.gram.centering import center, normalize
 from mercer.gram.diagnosis import Diagnosis, Finding, diagnose
-from mercer.gram.distances import Centrality, centrality, distances, distances_to_mean
 from mercer.gram.expansions import Expansion
+from mercer.gram.feature_space import Centrality, centrality, distances, distances_to_mean
 from mercer.gram.linear import LinearGram
 from mercer.gram.memory import memory_budget
 from mercer.gram.proxy import ProxyKernel, proxy_kernel
 from mercer.gram.repair import Repair, clip, flip, shift, square
 from mercer.gram.sources import FunctionGram, Gram, MatrixGram, VectorGram, make_gram
-from mercer.gram.spectrum import Spectrum, eigenvalues, is_conditionally_psd, is_psd, spectrum
+from mercer.gram.spectra import Spectrum, eigenvalues, is_conditionally_psd, is_psd, spectrum
 from mercer.gram.two_samples import TwoSampleTest, mmd, mmd_test, squared_mmd
 
 __all__ = [

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer.gram.checks import as_matrix
-from mercer.gram.spectrum import Spectrum, spectrum
+from mercer.gram.spectra import Spectrum, spectrum
 from mercer.kernels import Kernel, as_kernel
 from mercer.kernels.samples import in_full, n_samples, take
 

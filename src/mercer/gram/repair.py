@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mercer.gram.checks import as_matrix
 from mercer.gram.proxy import ProxyKernel, proxy_kernel
 from mercer.gram.sources import Gram
-from mercer.gram.spectrum import rounding
+from mercer.gram.spectra import rounding
 from mercer.parameters import Choice, Number, check_parameters
 
 __all__ = ["Repair", "clip", "flip", "shift", "square"]
