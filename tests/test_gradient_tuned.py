@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from mercer import SVC, GradientTuned, NuSVC, selection
-from mercer.kernels import RBF, Indexed, Linear, Matern, Polynomial, RationalQuadratic
+from mercer.kernels import RBF, Indexed, Linear, Matern, Polynomial, RationalQuadratic, weighted_sum
 from mercer.selection import RadiusMargin, SmoothSpan, Span
 from mercer.selection.criteria.base import Lesson
 from mercer.selection.gradient import Bound
@@ -23,6 +23,8 @@ STARTS = {
     "RationalQuadratic": RationalQuadratic(length_scale=1.3, alpha=0.7),
     "Polynomial": Polynomial(degree=2, gamma=0.5, coef0=1.0),
     "Sum": 0.7 * RBF(gamma=0.3) + 0.2 * Linear() + 0.5,
+    "weighted sum, normalised": weighted_sum([RBF(gamma=0.3), Linear()], [0.7, 0.3]).normalized(),
+    "RBF of a polynomial": Polynomial(degree=2, gamma=0.5, coef0=1.0).rbf(3.0),
 }
 
 

@@ -104,6 +104,30 @@ void test_locality(const Level& level) {
   }
 }
 
+// The diagonal is that of the matrix to the last bit, so that normalised kernels are exactly 1 on it.
+template <class T>
+void test_diagonal(const Level& level) {
+  const Table<T> x(40, 19, 11);
+  std::vector<double> weights;  // that make products which must be rounded
+  for (std::size_t f = 0; f < x.features; ++f) weights.push_back(1.0 / (3.0 + double(f)));
+  for (const Measure measure : measures) {
+    for (const Transform transform : transforms) {
+      KernelSpec spec = kernel(measure, transform);
+      if (spec.needs_norms() && measure != Measure::dot) continue;
+      spec.weights = weights.data();
+      for (const bool sparse : {false, true}) {
+        const std::vector<T> K = matrix_of<T>(spec, level, x.view(sparse), x.view(sparse));
+        const std::vector<T> diagonal =
+            Vectors<T>(spec, level, x.view(sparse), all_positions(x.rows), false).diagonal();
+        bool equal = true;
+        for (std::size_t i = 0; i < x.rows; ++i) equal = equal && diagonal[i] == K[i * x.rows + i];
+        check(equal, std::string(level.name) + (sparse ? " sparse " : " dense ") +
+                         std::to_string(static_cast<int>(measure)) + " " + std::to_string(static_cast<int>(transform)));
+      }
+    }
+  }
+}
+
 template <class T>
 void test_weights_and_centre(const Level& level) {
   const double tolerance = sizeof(T) == sizeof(double) ? 1e-13 : 2e-5;
@@ -207,6 +231,8 @@ void run_kernels_tests() {
     test_shapes<double>(*level);
     test_locality<float>(*level);
     test_locality<double>(*level);
+    test_diagonal<float>(*level);
+    test_diagonal<double>(*level);
     test_weights_and_centre<float>(*level);
     test_weights_and_centre<double>(*level);
     test_products<float>(*level);

@@ -1,7 +1,7 @@
 """Kernels: what similarity is.
 
 A kernel turns samples into numbers. Kernels are values with parameters, are never fitted, and are combined
-with ``+``, ``*`` and ``**``.
+with ``+``, ``*`` and ``**``, on columns of tables (`On`), and by methods such as ``kernel.normalized()``.
 
 >>> from mercer.kernels import RBF, Linear
 >>> kernel = RBF(gamma=0.5) + 2 * Linear()

@@ -47,9 +47,9 @@ class Kernel(BaseEstimator):
     ``k(X, Y)[i, j]`` depends on ``X[i]`` and ``Y[j]`` alone. Parameters that are to be taken from the data
     (``gamma="scale"``) become numbers in `resolve`, which gives a new kernel.
 
-    Kernels are combined with ``+``, ``*`` and ``**``: ``2 * RBF() + Linear() ** 2 + 1``. Two kernels are
-    equal if they are of the same class and their parameters are equal; since parameters can be set, the
-    hash is that of the class alone.
+    Kernels are combined with ``+``, ``*``, ``/`` and ``**``: ``2 * RBF() + Linear() ** 2 + 1``. Methods make
+    others of them: `normalized`, `centered`, `rbf`, `exp`, ... Two kernels are equal if they are of the same
+    class and their parameters are equal; since parameters can be set, the hash is that of the class alone.
 
     Notes
     -----

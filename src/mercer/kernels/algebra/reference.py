@@ -52,9 +52,9 @@ class Referenced(Wrapped):
         elif isinstance(self._reference, str) or n_samples(self._reference) == 0:
             raise ValueError(f"{self._held} must be 'training' or at least one sample, got {self._reference!r}.")
         else:
-            self._numbers_of_weights()
+            self._checked_weights()
 
-    def _numbers_of_weights(self) -> np.ndarray:
+    def _checked_weights(self) -> np.ndarray:
         n = n_samples(self._reference)
         w = np.ones(n) if self.weights is None else np.asarray(self.weights, dtype=np.float64)
         if w.shape != (n,) or not (np.isfinite(w).all() and (w >= 0).all() and w.any()):
@@ -136,7 +136,7 @@ class Centered(Referenced):
 
     def _shares(self) -> np.ndarray:
         """w_r / W."""
-        w = self._numbers_of_weights()
+        w = self._checked_weights()
         return w / w.sum()
 
     def _means(self, X: Any) -> np.ndarray:
@@ -257,7 +257,7 @@ class EmpiricalMap(Referenced):
         if isinstance(X, Parts):
             return X
         samples, templates = self.kernel.prepare(X, self.templates)
-        S = self.kernel._matrix(samples, templates) * np.sqrt(self._numbers_of_weights())
+        S = self.kernel._matrix(samples, templates) * np.sqrt(self._checked_weights())
         single = getattr(X, "dtype", None) == np.float32
         return Parts(np.ascontiguousarray(S, dtype=np.float32 if single else np.float64), X)
 
@@ -279,7 +279,7 @@ class EmpiricalMap(Referenced):
         S, given = X.parts
         n, t = S.shape
         V = np.zeros((n + t, n + t))
-        V[:n, n:] = ((W + W.T) @ S.astype(np.float64)) * np.sqrt(self._numbers_of_weights())
+        V[:n, n:] = ((W + W.T) @ S.astype(np.float64)) * np.sqrt(self._checked_weights())
         return self._vjp_of_both(given, V)
 
     def features(self, X):
