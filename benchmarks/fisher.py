@@ -1,8 +1,9 @@
 """A machine on the scores of a hidden Markov model beside the model's own classifier: ``python -m benchmarks.fisher``.
 
-Extracellular and mitochondrial proteins (protein_localisation.csv), ten stratified folds. The classifier of the model has one
-hidden Markov model for each class, and Bayes' rule. The machines see one model of all training sequences, without their
-classes; C is chosen inside each fold by another five. All models have the same number of states and the same start.
+Extracellular and mitochondrial proteins (protein_localisation.csv), ten stratified folds. The classifier of the model
+has one hidden Markov model for each class, and Bayes' rule. The machines see one model of all training sequences,
+without their classes; C is chosen inside each fold by another five. All models have the same number of states and the
+same start.
 """
 
 import csv

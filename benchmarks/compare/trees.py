@@ -89,6 +89,6 @@ TASKS = [
         setup=trees,
         contenders={"mercer": SubsetTree(DECAY), "plain Python": twin},
         quality=quality,
-        tolerance={name: ("relative", 1e-10) for name in ("sum", "trace", "largest")},
+        tolerance=dict.fromkeys(("sum", "trace", "largest"), ("relative", 1e-10)),
     )
 ]

@@ -71,8 +71,8 @@ void test_subset_trees() {
   std::vector<std::int64_t> all(trees.rows);
   for (std::size_t t = 0; t < all.size(); ++t) all[t] = static_cast<std::int64_t>(t);
   const ProductionsView view{
-      found.keys.data(),         found.order.data(),     found.starts.data(), found.children.data(),
-      found.child_starts.data(), found.tree_keys.data(), all.data(),          all.size()};
+      found.keys.data(),         found.sorted.data(),    found.order.data(), found.starts.data(), found.children.data(),
+      found.child_starts.data(), found.tree_keys.data(), all.data(),         all.size()};
   const std::size_t n = all.size();
   for (const std::size_t n_threads : {1u, 3u}) {
     Team team(n_threads);
