@@ -17,6 +17,7 @@ from benchmarks.compare import (
     regression,
     svc,
     sweep,
+    trees,
     tuning,
 )
 from benchmarks.task import Results, Task
@@ -38,6 +39,7 @@ MODULES = (
     company,
     tuning,
     sweep,
+    trees,
     imports,
 )
 

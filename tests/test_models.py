@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from mercer import SVC, _native
+from mercer.data import Sequences
 from mercer.errors import DomainError
 from mercer.fingerprint import fingerprint
 from mercer.kernels import Fisher, MarginalizedCount
@@ -80,8 +81,11 @@ def test_letters_may_be_anything():
     model = HiddenMarkovModel(COINS.start, COINS.transition, COINS.emission, [1, "two", (3,)])
     as_text = COINS.log_likelihood(["abca"])
     assert_array_equal(model.log_likelihood([[1, "two", (3,), 1]]), as_text)
-    for X in (("abca",), np.array(["abca"]), pd.Series(["abca"]), [["a", "b", "c", "a"]], [tuple("abca")]):
+    packed = Sequences.pack(["abca"])
+    for X in (("abca",), np.array(["abca"]), pd.Series(["abca"]), [["a", "b", "c", "a"]], [tuple("abca")], packed):
         assert_array_equal(COINS.log_likelihood(X), as_text)
+    with pytest.raises(DomainError, match="sample 0 of X has another letter at place 1"):
+        COINS.log_likelihood(Sequences.pack(["ax"]))
     greek = HiddenMarkovModel(COINS.start, COINS.transition, COINS.emission, "αβ𝔊")
     assert_array_equal(greek.log_likelihood(["αβ𝔊α"]), as_text)
 
@@ -92,9 +96,9 @@ def test_letters_may_be_anything():
         (["ab", "abxc"], r"sample 1 of X has 'x' at place 2"),
         ([["a", "xy"]], r"sample 0 of X has 'xy' at place 1"),
         (["𝔊"], "sample 0 of X has '𝔊' at place 0"),
-        ("abc", "sequences of letters .* got str as X"),
-        ([1.0, 2.0], "sequences of letters"),
-        ([[["a"]]], "unhashable"),
+        ("abc", "sequences of symbols, got a str as X"),
+        ([1.0, 2.0], "sequences of symbols, got a float as sample 0 of X"),
+        ([[["a"]]], "not hashable"),
     ],
 )
 def test_sequences_that_are_none(X, fault):

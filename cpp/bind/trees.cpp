@@ -40,13 +40,13 @@ nb::object pack(Vector<std::uint64_t> labels, Vector<std::int64_t> arities, Vect
   const TreesIn in = trees_in(labels, arities, starts);
   const std::vector<std::uint64_t> keys = checked_subtree_keys(in.view);
   const Productions found = productions(in.view, keys.data());
-  return nb::make_tuple(own(found.keys), own(found.order), own(found.starts), own(found.children),
+  return nb::make_tuple(own(found.keys), own(found.sorted), own(found.order), own(found.starts), own(found.children),
                         own(found.child_starts), own(found.tree_keys));
 }
 
 // Productions as `pack` gives them, and the numbers of the trees that are wanted.
 struct ProductionsIn {
-  Vector<std::uint64_t> keys, tree_keys;
+  Vector<std::uint64_t> keys, sorted, tree_keys;
   Vector<std::int32_t> order, children;
   Vector<std::int64_t> starts, child_starts, wanted;
   ProductionsView view;
@@ -54,24 +54,24 @@ struct ProductionsIn {
 
 ProductionsIn productions_in(nb::handle source) {
   ProductionsIn in;
-  if (!nb::isinstance<nb::tuple>(source) || nb::len(source) != 7) {
+  if (!nb::isinstance<nb::tuple>(source) || nb::len(source) != 8) {
     throw nb::type_error("packed trees are the tuple of trees_pack and the numbers of the trees");
   }
   const auto parts = nb::borrow<nb::tuple>(source);
-  if (!nb::try_cast(parts[0], in.keys, false) || !nb::try_cast(parts[1], in.order, false) ||
-      !nb::try_cast(parts[2], in.starts, false) || !nb::try_cast(parts[3], in.children, false) ||
-      !nb::try_cast(parts[4], in.child_starts, false) || !nb::try_cast(parts[5], in.tree_keys, false) ||
-      !nb::try_cast(parts[6], in.wanted, false)) {
+  if (!nb::try_cast(parts[0], in.keys, false) || !nb::try_cast(parts[1], in.sorted, false) ||
+      !nb::try_cast(parts[2], in.order, false) || !nb::try_cast(parts[3], in.starts, false) ||
+      !nb::try_cast(parts[4], in.children, false) || !nb::try_cast(parts[5], in.child_starts, false) ||
+      !nb::try_cast(parts[6], in.tree_keys, false) || !nb::try_cast(parts[7], in.wanted, false)) {
     throw nb::type_error("packed trees have other types");
   }
   const std::int64_t trees = static_cast<std::int64_t>(in.tree_keys.shape(0));
   bool fits = in.starts.shape(0) == in.tree_keys.shape(0) + 1 && in.order.shape(0) == in.keys.shape(0) &&
-              in.child_starts.shape(0) == in.keys.shape(0) + 1;
+              in.sorted.shape(0) == in.keys.shape(0) && in.child_starts.shape(0) == in.keys.shape(0) + 1;
   for (std::size_t i = 0; i < in.wanted.shape(0); ++i) {
     fits = fits && in.wanted.data()[i] >= 0 && in.wanted.data()[i] < trees;
   }
   if (!fits) throw nb::value_error("packed trees do not fit together");
-  in.view = {in.keys.data(),         in.order.data(),     in.starts.data(), in.children.data(),
+  in.view = {in.keys.data(),         in.sorted.data(),    in.order.data(),  in.starts.data(),  in.children.data(),
              in.child_starts.data(), in.tree_keys.data(), in.wanted.data(), in.wanted.shape(0)};
   return in;
 }
@@ -115,7 +115,8 @@ void bind_trees(nb::module_& m) {
   m.def("trees_subtrees", &subtrees, "labels"_a.noconvert(), "arities"_a.noconvert(), "starts"_a.noconvert(),
         "Keys of the complete subtrees below all nodes. Trees are keys of labels and numbers of children in preorder.");
   m.def("trees_pack", &pack, "labels"_a.noconvert(), "arities"_a.noconvert(), "starts"_a.noconvert(),
-        "Productions of trees: (keys, order by key, starts, children, starts of the children, keys of whole trees).");
+        "Productions of trees: (keys, sorted keys, order by key, starts, children, starts of the children, keys of "
+        "whole trees).");
   m.def("subset_tree_matrix", &matrix, "want"_a, "decay"_a, "X"_a, "Y"_a, "n_threads"_a,
         "The subset-tree kernel (\"value\"), its \"logarithm\" or its \"derivative\" by the decay, shape (n, m).\n"
         "Trees are the tuple of trees_pack and the numbers of those that are wanted.");

@@ -59,6 +59,7 @@ struct Productions {
   static constexpr std::int32_t leaf = -1;
 
   std::vector<std::uint64_t> keys;         // of the productions, in preorder
+  std::vector<std::uint64_t> sorted;       // the same in the order of `order`
   std::vector<std::int32_t> order;         // nodes of each tree, by ascending key, then in preorder
   std::vector<std::int64_t> starts;        // tree t has the inner nodes starts[t] to starts[t + 1]
   std::vector<std::int32_t> children;      // their numbers within the tree, or `leaf`
@@ -102,6 +103,9 @@ inline Productions productions(const LabelledTrees& trees, const std::uint64_t* 
     for (std::size_t v = base; v < found.keys.size(); ++v) found.order.push_back(static_cast<std::int32_t>(v - base));
     std::stable_sort(found.order.begin() + static_cast<std::ptrdiff_t>(base), found.order.end(),
                      [&](std::int32_t a, std::int32_t b) { return found.keys[base + a] < found.keys[base + b]; });
+    for (std::size_t v = base; v < found.keys.size(); ++v) {
+      found.sorted.push_back(found.keys[base + static_cast<std::size_t>(found.order[v])]);
+    }
     found.starts.push_back(static_cast<std::int64_t>(found.keys.size()));
     found.tree_keys.push_back(last > first ? subtrees[first] : 0);
   }
@@ -111,6 +115,7 @@ inline Productions productions(const LabelledTrees& trees, const std::uint64_t* 
 // A view of productions, of which some trees are wanted, in any order.
 struct ProductionsView {
   const std::uint64_t* keys = nullptr;
+  const std::uint64_t* sorted = nullptr;
   const std::int32_t* order = nullptr;
   const std::int64_t* starts = nullptr;
   const std::int32_t* children = nullptr;
@@ -148,6 +153,7 @@ class SubsetTrees {
     const ProductionsView* of;
     std::size_t base, n;
     std::uint64_t key(std::size_t v) const { return of->keys[base + v]; }
+    const std::uint64_t* sorted() const { return of->sorted + base; }
     std::size_t ordered(std::size_t place) const { return static_cast<std::size_t>(of->order[base + place]); }
     const std::int32_t* children(std::size_t v) const { return of->children + of->child_starts[base + v]; }
     std::size_t arity(std::size_t v) const {
@@ -169,19 +175,18 @@ class SubsetTrees {
     if (b_.n < a_.n || (b_.n == a_.n && key_b < key_a)) std::swap(a_, b_);
     matches_.assign(a_.n, Match{});
     rank_.resize(b_.n);
-    std::size_t place = 0, in_b = 0;
+    const std::uint64_t *keys = a_.sorted(), *others = b_.sorted();
+    std::uint32_t place = 0, in_b = 0;
     while (place < a_.n && in_b < b_.n) {
-      const std::uint64_t key = a_.key(a_.ordered(place)), other = b_.key(b_.ordered(in_b));
-      if (key < other) {
+      const std::uint64_t key = keys[place];
+      if (key < others[in_b]) {
         ++place;
-      } else if (other < key) {
+      } else if (others[in_b] < key) {
         ++in_b;
       } else {
-        const std::size_t first = in_b;
-        for (; in_b < b_.n && b_.key(b_.ordered(in_b)) == key; ++in_b) rank_[b_.ordered(in_b)] = in_b - first;
-        for (; place < a_.n && a_.key(a_.ordered(place)) == key; ++place) {
-          matches_[a_.ordered(place)] = {first, in_b - first, 0};
-        }
+        const std::uint32_t first = in_b;
+        for (; in_b < b_.n && others[in_b] == key; ++in_b) rank_[b_.ordered(in_b)] = in_b - first;
+        for (; place < a_.n && keys[place] == key; ++place) matches_[a_.ordered(place)] = {0, first, in_b - first};
       }
     }
     std::size_t total = 0;
@@ -257,14 +262,15 @@ class SubsetTrees {
   }
 
   struct Match {
-    std::size_t first = 0, count = 0, values = 0;
+    std::size_t values = 0;              // where the values of the pairs begin
+    std::uint32_t first = 0, count = 0;  // the others, in their order
   };
 
   const ProductionsView &x_, &y_;
   double decay_;
   Part a_{}, b_{};
   std::vector<Match> matches_;
-  std::vector<std::size_t> rank_;  // of a node of the second tree among those of its production
+  std::vector<std::uint32_t> rank_;  // of a node of the second tree among those of its production
   std::vector<double> values_, slopes_;
 };
 

@@ -22,6 +22,7 @@ _ROOMS = (
     "errors",
     "gram",
     "kernels",
+    "models",
     "multiclass",
     "plots",
     "problems",

@@ -5,6 +5,7 @@ from . import datasets as datasets
 from . import errors as errors
 from . import gram as gram
 from . import kernels as kernels
+from . import models as models
 from . import multiclass as multiclass
 from . import plots as plots
 from . import problems as problems

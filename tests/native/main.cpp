@@ -31,6 +31,8 @@ int main() {
   run_loops_tests();
   run_algebra_tests();
   run_features_tests();
+  run_trees_tests();
+  run_models_tests();
   run_graphs_tests();
   run_kernels_tests();
   run_rows_tests();

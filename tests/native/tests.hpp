@@ -7,6 +7,8 @@ void run_parallel_tests();
 void run_loops_tests();
 void run_algebra_tests();
 void run_features_tests();
+void run_trees_tests();
+void run_models_tests();
 void run_graphs_tests();
 void run_kernels_tests();
 void run_rows_tests();
