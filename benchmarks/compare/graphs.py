@@ -1,4 +1,4 @@
-"""Kernels between graphs, against GraKeL: kernel matrices, and how well machines with them predict."""
+"""Kernel matrices of graphs, against GraKeL."""
 
 import importlib.util
 import sys
@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from benchmarks import data
 from benchmarks.real_data import DATASETS
@@ -19,28 +18,16 @@ from mercer.kernels import (
     ShortestPath,
     VertexHistogram,
     WeisfeilerLehman,
-    WeisfeilerLehmanOptimalAssignment,
 )
-from mercer.selection import tune
-from mercer.svm import SVC
 
 N_GRAPHS, N_WALKED, N_LABELS = 200, 60, 5
 ROUNDS, DECAY = 5, 0.005
-# Accuracies in per cent: of N. Shervashidze and others (2011) for the first kernel, of N. M. Kriege and others (2016)
-# for the second, who chose C and the number of rounds inside ten folds, as we do.
-PUBLISHED = {
-    "MUTAG": (82.1, 84.5),
-    "PTC_MR": (None, 63.6),
-    "PROTEINS": (None, 76.4),
-    "NCI1": (82.2, 86.1),
-}
 
 
 class Lesson(NamedTuple):
     """Graphs, and in a list those of GraKeL, which are made anew before each run: it changes them."""
 
     graphs: list[Graph]
-    y: np.ndarray | None
     theirs: list[Any]
 
 
@@ -54,19 +41,13 @@ def random_graphs(n: int, _: str) -> Lesson:
     for size in rng.integers(10, 31, size=data.shrunk(n, 10)):
         edges = np.argwhere(np.triu(rng.random((size, size)) < 0.2, 1))
         graphs.append(Graph(int(size), edges, node_labels=rng.integers(N_LABELS, size=size).tolist()))
-    return Lesson(graphs, None, [])
+    return Lesson(graphs, [])
 
 
-def stored_graphs(name: str, _: str) -> Lesson:
+def stored_graphs(name: str, contender: str) -> Lesson:
     """Without labels of edges, which GraKeL does not look at."""
-    graphs, y = read_tu_dortmund(DATASETS / "graphs" / name)
-    kept = slice(None, None, data.SHRINK)
-    return Lesson([graph.replace(edge_labels=None) for graph in graphs[kept]], y[kept], [])
-
-
-def labelled_graphs(name: str, _: str) -> Lesson:
-    graphs, y = read_tu_dortmund(DATASETS / "graphs" / name)
-    return Lesson(graphs[:: data.SHRINK], y[:: data.SHRINK], [])
+    graphs, _ = read_tu_dortmund(DATASETS / "graphs" / name)
+    return Lesson([graph.replace(edge_labels=None) for graph in graphs[:: data.SHRINK]], [])
 
 
 def as_theirs(lesson: Lesson) -> None:
@@ -144,36 +125,6 @@ def task(
     )
 
 
-# --- predictions ------------------------------------------------------------------------------------------
-
-
-def folds(lesson: Lesson) -> list[float]:
-    """Accuracies of ten folds, with C and the number of rounds chosen inside each of them."""
-    prices = 10.0 ** np.arange(-2, 4)
-    accuracies = []
-    for kind in (WeisfeilerLehman, WeisfeilerLehmanOptimalAssignment):
-        machine = SVC(kind().normalized())
-        search = tune(machine, {"C": prices, "kernel__kernel__h": [1, 2, 3, 4, 5]}, cv=5)
-        outer = StratifiedKFold(10, shuffle=True, random_state=0)
-        accuracies.append(float(cross_val_score(search, lesson.graphs, lesson.y, cv=outer).mean()))
-    return accuracies
-
-
-def prediction(name: str) -> Task:
-    return Task(
-        name=f"graphs-accuracy-{name}",
-        title=f"accuracy on {name}, ten folds",
-        group="Graphs",
-        setup=partial(labelled_graphs, name),
-        contenders={"mercer": folds},
-        quality=lambda _, found: {"Weisfeiler-Lehman": found[0], "optimal assignment": found[1]},
-        needs=(DATASETS / "graphs" / name,),
-        repeats=0,
-        full=True,
-        listed=False,
-    )
-
-
 RANDOM = partial(random_graphs, N_GRAPHS)
 WL, PATHS = WeisfeilerLehman(ROUNDS), ShortestPath()
 
@@ -198,23 +149,14 @@ TASKS = [
             ("paths", "shortest paths", PATHS, shortest_path),
         ]
     ),
-    *map(prediction, PUBLISHED),
 ]
 
 
 def summary(results: Results) -> dict | None:
-    """How many times faster than GraKeL, and accuracies next to published ones."""
+    """How many times faster than GraKeL."""
     compared = [one for one in TASKS if "grakel" in results.get(one.name, {})]
-    told = {one.title: ratio(results[one.name], "grakel") for one in compared}
-    said = []
-    if told:
-        said.append(
-            "Graphs, against GraKeL: " + ", ".join(f"{title} {times:.0f}×" for title, times in told.items()) + "."
-        )
-    for name, published in PUBLISHED.items():
-        found = results.get(f"graphs-accuracy-{name}", {}).get("mercer", {}).get("quality")
-        if found:
-            pairs = zip(found.items(), published, strict=True)
-            words = [f"{kind} {100 * ours:.1f} %" + (f" ({known} %)" if known else "") for (kind, ours), known in pairs]
-            said.append(f"{name}, ten folds (published): " + ", ".join(words) + ".")
-    return {"times": told, "text": " ".join(said)} if said else None
+    if not compared:
+        return None
+    times = {one.title: ratio(results[one.name], "grakel") for one in compared}
+    told = ", ".join(f"{title} {ratio:.0f}×" for title, ratio in times.items())
+    return {"times": times, "text": f"Kernels between graphs, how many times faster than GraKeL: {told}."}
