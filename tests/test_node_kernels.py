@@ -32,9 +32,9 @@ def test_definitions(method):
     eye = np.eye(12)
     for kernel, expected in [
         (Diffusion(GRAPH, 0.3, method=method), expm(-0.3 * L)),
-        (Diffusion(GRAPH, 0.3, normalized=True, method=method), expm(-0.3 * Ln)),
+        (Diffusion(GRAPH, 0.3, normalize=True, method=method), expm(-0.3 * Ln)),
         (RegularizedLaplacian(GRAPH, 2.0, method=method), np.linalg.inv(eye + 2.0 * L)),
-        (RegularizedLaplacian(GRAPH, 2.0, normalized=True, method=method), np.linalg.inv(eye + 2.0 * Ln)),
+        (RegularizedLaplacian(GRAPH, 2.0, normalize=True, method=method), np.linalg.inv(eye + 2.0 * Ln)),
         (PStepRandomWalk(GRAPH, 3, 2.5, method=method), np.linalg.matrix_power(2.5 * eye - Ln, 3)),
         (VonNeumann(GRAPH, 0.05, method=method), np.linalg.inv(eye - 0.05 * A)),
     ]:
@@ -101,7 +101,7 @@ def test_names_and_numbers():
         Diffusion(named)([0, 1])
     with pytest.raises(DomainError, match="by number, from 0 to 2, got 3 in Y"):
         Diffusion(plain)([0], [3])
-    with pytest.raises(DomainError, match="Diffusion works on nodes of its graph, got a dict as X"):
+    with pytest.raises(DomainError, match="Diffusion works on nodes of its graph, got a dict"):
         Diffusion(plain)({0: 1})
 
 
