@@ -189,6 +189,18 @@ def test_a_large_grid():
     assert_allclose(K, line(rows) * line(columns), atol=1e-13)
 
 
+def test_predictions_on_all_nodes_of_a_large_graph():
+    """A function on the nodes is f(M) times one vector, however many nodes are asked for."""
+    n = 100_000
+    machine = SVC(Diffusion(path(n), 5.0), C=10.0).fit([100, 120, 300, 310], [0, 0, 1, 1])
+    values = machine.decision_function(range(n))
+    near = np.r_[90:130, 295:315]
+    expected = machine.kernel_(near, machine.support_vectors_) @ machine.dual_coef_[0] + machine.intercept_
+    assert_allclose(values[near], expected, atol=1e-12)
+    assert (values[90:130] < 0).all()
+    assert (values[295:315] > 0).all()
+
+
 def test_columns_do_not_depend_on_their_company():
     graph = path(5000)
     kernel = Diffusion(graph, 1.0)
