@@ -5,6 +5,7 @@ from collections.abc import Callable
 from benchmarks.compare import (
     classes,
     company,
+    graphs,
     growth,
     joint,
     large_c,
@@ -39,6 +40,7 @@ MODULES = (
     company,
     tuning,
     sweep,
+    graphs,
     trees,
     imports,
 )
@@ -53,6 +55,7 @@ SUMMARIES: dict[str, Callable[[Results], dict | None]] = {
     "many": many.summary,
     "company": company.summary,
     "sweep": sweep.summary,
+    "graphs": graphs.summary,
     "import": imports.summary,
 }
 

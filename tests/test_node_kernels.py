@@ -32,9 +32,9 @@ def test_definitions(method):
     eye = np.eye(12)
     for kernel, expected in [
         (Diffusion(GRAPH, 0.3, method=method), expm(-0.3 * L)),
-        (Diffusion(GRAPH, 0.3, normalized=True, method=method), expm(-0.3 * Ln)),
+        (Diffusion(GRAPH, 0.3, normalize=True, method=method), expm(-0.3 * Ln)),
         (RegularizedLaplacian(GRAPH, 2.0, method=method), np.linalg.inv(eye + 2.0 * L)),
-        (RegularizedLaplacian(GRAPH, 2.0, normalized=True, method=method), np.linalg.inv(eye + 2.0 * Ln)),
+        (RegularizedLaplacian(GRAPH, 2.0, normalize=True, method=method), np.linalg.inv(eye + 2.0 * Ln)),
         (PStepRandomWalk(GRAPH, 3, 2.5, method=method), np.linalg.matrix_power(2.5 * eye - Ln, 3)),
         (VonNeumann(GRAPH, 0.05, method=method), np.linalg.inv(eye - 0.05 * A)),
     ]:
@@ -101,7 +101,7 @@ def test_names_and_numbers():
         Diffusion(named)([0, 1])
     with pytest.raises(DomainError, match="by number, from 0 to 2, got 3 in Y"):
         Diffusion(plain)([0], [3])
-    with pytest.raises(DomainError, match="Diffusion works on nodes of its graph, got a dict as X"):
+    with pytest.raises(DomainError, match="Diffusion works on nodes of its graph, got a dict"):
         Diffusion(plain)({0: 1})
 
 
@@ -187,6 +187,18 @@ def test_a_large_grid():
     line = Diffusion(path(side), 1.5)
     K = Diffusion(grid, 1.5)(number[rows, columns])
     assert_allclose(K, line(rows) * line(columns), atol=1e-13)
+
+
+def test_predictions_on_all_nodes_of_a_large_graph():
+    """A function on the nodes is f(M) times one vector, however many nodes are asked for."""
+    n = 100_000
+    machine = SVC(Diffusion(path(n), 5.0), C=10.0).fit([100, 120, 300, 310], [0, 0, 1, 1])
+    values = machine.decision_function(range(n))
+    near = np.r_[90:130, 295:315]
+    expected = machine.kernel_(near, machine.support_vectors_) @ machine.dual_coef_[0] + machine.intercept_
+    assert_allclose(values[near], expected, atol=1e-12)
+    assert (values[90:130] < 0).all()
+    assert (values[295:315] > 0).all()
 
 
 def test_columns_do_not_depend_on_their_company():

@@ -93,7 +93,8 @@ inline FeatureRows count_edges(const Graphs& graphs, bool ends, Team& team) {
 class PathCounts {
  public:
   // Paths from every node to every other that it reaches. A positive `unit`: lengths are rounded to multiples of it.
-  void count(const Graphs& graphs, std::size_t g, double unit, Counter& counter) {
+  template <class Poll>
+  void count(const Graphs& graphs, std::size_t g, double unit, Counter& counter, Poll poll) {
     const std::size_t first = graphs.first(g), n = graphs.n_nodes(g);
     number_labels(graphs, first, n);
     const auto key_of = [&](std::size_t start, std::size_t end, double length) {
@@ -101,6 +102,7 @@ class PathCounts {
       return pair_key(pair_key(labels_[start], labels_[end]), std::bit_cast<std::uint64_t>(told));
     };
     for (std::size_t q = 0; q < n; ++q) {  // sources of one label after the other
+      poll();
       const std::size_t source = order_[q], label = label_of_[source];
       if (graphs.weights) {
         by_weight(graphs, first, source, n);
@@ -195,7 +197,7 @@ class PathCounts {
 inline FeatureRows count_paths(const Graphs& graphs, double unit, Team& team) {
   std::vector<PathCounts> rooms(team.size());
   return count_features(graphs.size, team, [&](std::size_t g, std::size_t worker, Counter& counter) {
-    rooms[worker].count(graphs, g, unit, counter);
+    rooms[worker].count(graphs, g, unit, counter, [&] { team.poll(worker); });
   });
 }
 
@@ -206,13 +208,14 @@ inline FeatureRows count_paths(const Graphs& graphs, double unit, Team& team) {
 class SmallSubgraphs {
  public:
   // found(code) for each; bit i (i - 1) / 2 + j of the code says that its nodes i and j < i are joined.
-  template <class Found>
-  void find(const Graphs& graphs, std::size_t g, std::size_t size, Found found) {
+  template <class Found, class Poll>
+  void find(const Graphs& graphs, std::size_t g, std::size_t size, Found found, Poll poll) {
     graphs_ = &graphs;
     first_ = graphs.first(g);
     joined_.assign(graphs.n_nodes(g), 0);
     reach_.resize(size + 1);
     for (root_ = 0; root_ < graphs.n_nodes(g); ++root_) {
+      poll();
       if (size == 1) {
         found(0u);
         continue;
@@ -277,7 +280,7 @@ inline void count_subgraphs(const Graphs& graphs, std::size_t size, const std::i
   team.for_each(graphs.size, [&](std::size_t g, std::size_t worker) {
     std::int64_t* mine = counts + g * n_types;
     std::fill(mine, mine + n_types, 0);
-    rooms[worker].find(graphs, g, size, [&](std::uint32_t code) { ++mine[type_of[code]]; });
+    rooms[worker].find(graphs, g, size, [&](std::uint32_t code) { ++mine[type_of[code]]; }, [&] { team.poll(worker); });
   });
 }
 

@@ -116,9 +116,12 @@ double sum_of(std::size_t n, Term term) {
   return total;
 }
 
-// The direct product of two graphs, and sums over its walks. One object serves many pairs, one after the other.
+// The direct product of two graphs, and sums over its walks. One object serves many pairs, one after the other; it is
+// the room of one thread of a team.
 class WalkProduct {
  public:
+  WalkProduct(Team& team, std::size_t worker) : team_(&team), worker_(worker) {}
+
   void set(const WalkGraph& x, const WalkGraph& y) {
     x_ = x.key <= y.key ? &x : &y;
     y_ = x.key <= y.key ? &y : &x;
@@ -253,6 +256,7 @@ class WalkProduct {
 
   // out = A in
   void apply(const double* in, double* out) const {
+    team_->poll(worker_);
     if (!listed_) {
       std::size_t row = 0;
       for_each_node([&](std::uint32_t u, std::uint32_t v) {
@@ -338,6 +342,8 @@ class WalkProduct {
     return found;
   }
 
+  Team* team_;
+  std::size_t worker_;
   const WalkGraph* x_ = nullptr;
   const WalkGraph* y_ = nullptr;
   bool weighted_ = false, directed_ = false, listed_ = true;
@@ -347,6 +353,12 @@ class WalkProduct {
   std::vector<std::uint32_t> columns_, row_ends_;
   std::vector<double> values_, x_now_, residual_, direction_, product_;
 };
+
+inline std::vector<WalkProduct> walk_products(Team& team) {
+  std::vector<WalkProduct> rooms;
+  for (std::size_t worker = 0; worker < team.size(); ++worker) rooms.emplace_back(team, worker);
+  return rooms;
+}
 
 // Graphs without labels and directions: A is the Kronecker product of two symmetric matrices, and walks are sums over
 // pairs of their eigenvalues. Graph g has the eigenvalues values[starts[g]] to values[starts[g + 1]], with the squared
@@ -388,7 +400,7 @@ void for_each_walk_sum(const Graphs& x, const WalkSpectra& x_spectra, const Grap
   const std::vector<WalkGraph> xs = walk_graphs(x, team);
   const std::vector<WalkGraph> of_y = symmetric ? std::vector<WalkGraph>() : walk_graphs(y, team);
   const std::vector<WalkGraph>& ys = symmetric ? xs : of_y;
-  std::vector<WalkProduct> rooms(team.size());
+  std::vector<WalkProduct> rooms = walk_products(team);
   for_each_pair(x.size, y.size, symmetric, team, [&](std::size_t i, std::size_t j, std::size_t worker) {
     if (x_spectra.has(i) && y_spectra.has(j)) {
       found(i, j,
@@ -416,7 +428,7 @@ inline void walk_matrix(const Graphs& x, const WalkSpectra& x_spectra, const Gra
 inline void walk_diagonal(const Graphs& x, const WalkSpectra& spectra, const WalkParameters& parameters, Team& team,
                           double* out) {
   const std::vector<WalkGraph> xs = walk_graphs(x, team);
-  std::vector<WalkProduct> rooms(team.size());
+  std::vector<WalkProduct> rooms = walk_products(team);
   team.for_each(x.size, [&](std::size_t i, std::size_t worker) {
     WalkSum sum;
     if (spectra.has(i)) {
@@ -434,7 +446,7 @@ inline void walk_diagonal(const Graphs& x, const WalkSpectra& spectra, const Wal
 // of closed walks of a product is an inner product of two graphs' numbers of closed walks by their labels.
 inline void diverging_radii(const Graphs& x, const WalkSpectra& spectra, double decay, Team& team, double* radii) {
   const std::vector<WalkGraph> xs = walk_graphs(x, team);
-  std::vector<WalkProduct> rooms(team.size());
+  std::vector<WalkProduct> rooms = walk_products(team);
   team.for_each(x.size, [&](std::size_t i, std::size_t worker) {
     radii[i] = 0.0;
     const double bound = xs[i].largest_row();

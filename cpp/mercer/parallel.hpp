@@ -37,6 +37,13 @@ class Team {
 
   std::size_t size() const { return n_threads_; }
 
+  // For bodies that take long over a tile, to be called now and then: lets the caller's thread look at its signals, and
+  // ends a tile by an exception when the job has failed on another thread.
+  void poll(std::size_t worker) {
+    if (worker == 0 && poll_) poll_();
+    if (failed_.load(std::memory_order_relaxed)) throw Abandoned{};
+  }
+
   // body(tile, worker) for every tile < n_tiles, worker < size(). The order is free; results must not depend
   // on it.
   void for_each(std::size_t n_tiles, const std::function<void(std::size_t, std::size_t)>& body) {
@@ -54,6 +61,8 @@ class Team {
   }
 
  private:
+  struct Abandoned {};
+
   // ticket = epoch << 32 | tiles left
   static constexpr std::uint64_t one_epoch = std::uint64_t{1} << 32;
   static constexpr std::uint64_t tile_mask = one_epoch - 1;

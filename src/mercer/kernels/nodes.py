@@ -124,6 +124,14 @@ class _NodeKernel(Kernel):
         found, where = np.unique(X.numbers, return_inverse=True)
         return self._column_entries(found, self._function, lambda column, _: column)[where]
 
+    def _dot(self, X, Y, V):
+        if self._decomposed():
+            return super()._dot(X, Y, V)
+        # f(M) times one vector for every column of V: none for each node.
+        spread = np.zeros((self.graph.n_nodes, V.shape[1]))
+        np.add.at(spread, Y.numbers, V)
+        return self._applied(self._function, spread)[X.numbers]
+
     def _vjp(self, X, W):
         if self._decomposed():
             values, vectors = self._eigen()
@@ -135,6 +143,11 @@ class _NodeKernel(Kernel):
             name: float(np.vdot(W, self._entries(X.numbers, X.numbers, lambda t, name=name: self._slopes(t)[name])))
             for name in slopes
         }
+
+    def _applied(self, function: Callable, V: np.ndarray) -> np.ndarray:
+        """f(M) V"""
+        M, low, high = _operator(self.graph, self._which())
+        return _sum_of_chebyshev(M, low, high, chebyshev_series(function, low, high), V)
 
     def _eigen(self) -> tuple[np.ndarray, np.ndarray]:
         return _eigen(self.graph, self._which())
@@ -158,15 +171,13 @@ class _NodeKernel(Kernel):
 
         Columns are computed some at a time, each by itself, from products of M with vectors.
         """
-        M, low, high = _operator(self.graph, self._which())
-        coefficients = chebyshev_series(function, low, high)
         step = max(1, COLUMN_ENTRIES // max(1, self.graph.n_nodes))
         parts = []
         for start in range(0, len(nodes), step):
             some = nodes[start : start + step]
             block = np.zeros((self.graph.n_nodes, len(some)))
             block[some, np.arange(len(some))] = 1.0
-            block = _sum_of_chebyshev(M, low, high, coefficients, block)
+            block = self._applied(function, block)
             parts.append(read(block[some, np.arange(len(some))], block))
         return np.concatenate(parts, axis=-1) if parts else np.zeros(0)
 
