@@ -21,7 +21,7 @@ from mercer.kernels import Kernel
 
 __all__ = ["HOLDS_DATA", "KERNELS", "STORED", "WRONG", "n_features", "samples"]
 
-MODULES = (vectors, algebra, graphs, trees, sets, models, strings)
+MODULES = (vectors, algebra, graphs, trees, sets, strings, models)
 
 KERNELS: dict[str, Callable[[], Kernel]] = {name: make for module in MODULES for name, make in module.KERNELS.items()}
 SAMPLES: dict[str, Callable[..., np.ndarray]] = {d: make for module in MODULES for d, make in module.SAMPLES.items()}
