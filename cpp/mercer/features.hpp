@@ -77,6 +77,18 @@ class KeyNumbers {
 
   std::uint32_t find(std::uint64_t key) const { return slots_[slot_of(key)].number; }
 
+  // The place of every key, by its number, among all keys in ascending order.
+  std::vector<std::uint32_t> ranks() const {
+    std::vector<Slot> sorted;
+    for (const Slot& slot : slots_) {
+      if (slot.number != absent) sorted.push_back(slot);
+    }
+    std::sort(sorted.begin(), sorted.end(), [](const Slot& a, const Slot& b) { return a.key < b.key; });
+    std::vector<std::uint32_t> places(size_);
+    for (std::size_t k = 0; k < sorted.size(); ++k) places[sorted[k].number] = static_cast<std::uint32_t>(k);
+    return places;
+  }
+
  private:
   struct Slot {
     std::uint64_t key;
@@ -117,33 +129,83 @@ struct ByMinimum {
   static double join(double v, double w) { return v < w ? v : w; }
 };
 
-// Who has a feature, and how much of it, among some samples: a column of the table of features, or nothing.
+// Features by the ranks of their keys, ascending within a sample; those whose keys have no rank are left out.
+struct RankedFeatures {
+  std::vector<std::uint32_t> ranks;
+  std::vector<double> values;
+  std::vector<std::size_t> starts{0};
+
+  RankedFeatures() = default;
+  RankedFeatures(const SparseFeatures& samples, const KeyNumbers& numbers, const std::vector<std::uint32_t>& rank,
+                 Team& team)
+      : ranks(samples.entries()), values(samples.entries()) {
+    constexpr std::size_t step = std::size_t{1} << 14;
+    const std::size_t base = samples.first(0);
+    team.for_each((ranks.size() + step - 1) / step, [&](std::size_t tile, std::size_t) {
+      for (std::size_t e = tile * step; e < std::min(ranks.size(), (tile + 1) * step); ++e) {
+        const std::uint32_t number = numbers.find(samples.keys[base + e]);
+        ranks[e] = number == KeyNumbers::absent ? number : rank[number];
+      }
+    });
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < samples.rows; ++i) {
+      for (std::size_t e = samples.first(i); e < samples.first(i + 1); ++e) {
+        if (ranks[e - base] == KeyNumbers::absent) continue;
+        ranks[kept] = ranks[e - base];
+        values[kept++] = samples.values[e];
+      }
+      starts.push_back(kept);
+    }
+    ranks.resize(kept);
+    values.resize(kept);
+  }
+
+  // The place of the first feature of sample i that has at least this rank.
+  std::size_t place(std::size_t i, std::uint32_t rank) const {
+    const auto begin = ranks.begin();
+    const auto from = begin + static_cast<std::ptrdiff_t>(starts[i]),
+               to = begin + static_cast<std::ptrdiff_t>(starts[i + 1]);
+    return static_cast<std::size_t>(std::lower_bound(from, to, rank) - begin);
+  }
+};
+
+// Who has a feature, and how much of it, among some samples: columns of the table of features, those of some ranks.
 class FeatureColumns {
  public:
-  FeatureColumns(const SparseFeatures& samples, const std::vector<std::uint32_t>& numbers, std::size_t n_numbers,
-                 std::size_t begin, std::size_t end)
-      : starts_(n_numbers + 1, 0), rows_(samples.first(end) - samples.first(begin)), values_(rows_.size()) {
-    const std::size_t base = samples.first(0);
-    for (std::size_t e = samples.first(begin); e < samples.first(end); ++e) ++starts_[numbers[e - base] + 1];
-    for (std::size_t c = 0; c < n_numbers; ++c) starts_[c + 1] += starts_[c];
+  FeatureColumns(const RankedFeatures& samples, std::size_t begin, std::size_t end, std::uint32_t first,
+                 std::uint32_t last)
+      : first_(first), starts_(last - first + 1, 0) {
+    std::vector<std::size_t> from(end - begin), to(end - begin);
+    for (std::size_t i = begin; i < end; ++i) {
+      from[i - begin] = samples.place(i, first);
+      to[i - begin] = samples.place(i, last);
+      for (std::size_t e = from[i - begin]; e < to[i - begin]; ++e) ++starts_[samples.ranks[e] - first + 1];
+    }
+    for (std::size_t c = 0; c + 1 < starts_.size(); ++c) starts_[c + 1] += starts_[c];
+    rows_.resize(starts_.back());
+    values_.resize(starts_.back());
     std::vector<std::uint32_t> next(starts_.begin(), starts_.end() - 1);
     for (std::size_t i = begin; i < end; ++i) {
-      for (std::size_t e = samples.first(i); e < samples.first(i + 1); ++e) {
-        const std::uint32_t place = next[numbers[e - base]]++;
+      for (std::size_t e = from[i - begin]; e < to[i - begin]; ++e) {
+        const std::uint32_t place = next[samples.ranks[e] - first]++;
         rows_[place] = static_cast<std::uint32_t>(i - begin);
         values_[place] = samples.values[e];
       }
     }
   }
 
-  // sum[j] += join(value, value of j) for the samples j that have the feature, of those before `limit`
+  std::uint32_t first() const { return first_; }
+  std::uint32_t last() const { return first_ + static_cast<std::uint32_t>(starts_.size() - 1); }
+
+  // sum[j] += join(value, value of j) for the samples j that have the feature
   template <class Join>
-  void add(std::uint32_t number, double value, double* sum) const {
-    const std::uint32_t end = starts_[number + 1];
-    for (std::uint32_t e = starts_[number]; e < end; ++e) sum[rows_[e]] += Join::join(value, values_[e]);
+  void add(std::uint32_t rank, double value, double* sum) const {
+    const std::uint32_t end = starts_[rank - first_ + 1];
+    for (std::uint32_t e = starts_[rank - first_]; e < end; ++e) sum[rows_[e]] += Join::join(value, values_[e]);
   }
 
  private:
+  std::uint32_t first_;
   std::vector<std::uint32_t> starts_, rows_;
   std::vector<double> values_;
 };
@@ -151,48 +213,51 @@ class FeatureColumns {
 // out[i * y.rows + j] = sum over common features of the joined values. With `symmetric`, y must be x.
 template <class Join>
 void features_matrix(const SparseFeatures& x, const SparseFeatures& y, bool symmetric, Team& team, double* out) {
-  // Columns of a block of samples are to stay in the second-level cache, and a block must be worth its table of starts.
-  constexpr std::size_t block_entries = 64 * 1024, tile_rows = 128;
+  // Sums of a row over a block of samples stay in the first-level cache, columns of some ranks in the second-level
+  // cache while a tile of rows needs them; there should be several samples in a column.
+  constexpr std::size_t block = 2048, chunk_entries = 32 * 1024, tile_rows = 64;
   const std::size_t n = x.rows, m = y.rows;
   if (n == 0 || m == 0) return;
   const KeyNumbers numbers(y);
-  const auto numbered = [&](const SparseFeatures& samples) {
-    std::vector<std::uint32_t> found(samples.entries());
-    const std::size_t step = std::size_t{1} << 16, base = samples.first(0);
-    team.for_each((found.size() + step - 1) / step, [&](std::size_t tile, std::size_t) {
-      const std::size_t end = std::min(found.size(), (tile + 1) * step);
-      for (std::size_t e = tile * step; e < end; ++e) found[e] = numbers.find(samples.keys[base + e]);
-    });
-    return found;
-  };
-  const std::vector<std::uint32_t> of_y = numbered(y);
-  const std::vector<std::uint32_t> of_x = symmetric ? std::vector<std::uint32_t>() : numbered(x);
-  const std::uint32_t* number = symmetric ? of_y.data() : of_x.data();
+  const std::vector<std::uint32_t> rank = numbers.ranks();
+  const RankedFeatures of_y(y, numbers, rank, team);
+  const RankedFeatures other = symmetric ? RankedFeatures() : RankedFeatures(x, numbers, rank, team);
+  const RankedFeatures& of_x = symmetric ? of_y : other;
+  std::vector<std::uint32_t> sizes(numbers.size(), 0);
+  for (const std::uint32_t r : of_y.ranks) ++sizes[r];
 
-  const std::size_t wanted = std::min(of_y.size() / block_entries, of_y.size() / (numbers.size() + 1)) + 1;
-  const std::size_t block = std::max<std::size_t>(64, (m + wanted - 1) / wanted);
-  const std::size_t n_blocks = (m + block - 1) / block, n_tiles = (n + tile_rows - 1) / tile_rows;
-  const std::size_t at_once = std::max<std::size_t>(1, team.size());
-  std::vector<FeatureColumns> columns;
-  for (std::size_t first = 0; first < n_blocks; first += at_once) {
-    // One block per thread is held at a time.
-    const std::size_t some = std::min(at_once, n_blocks - first);
-    columns.assign(some, FeatureColumns(y, of_y, 0, 0, 0));
-    team.for_each(some, [&](std::size_t b, std::size_t) {
-      const std::size_t begin = (first + b) * block;
-      columns[b] = FeatureColumns(y, of_y, numbers.size(), begin, std::min(m, begin + block));
+  const std::size_t n_tiles = (n + tile_rows - 1) / tile_rows;
+  for (std::size_t begin = 0; begin < m; begin += block) {
+    const std::size_t end = std::min(m, begin + block);
+    // Ranks in chunks, by how much of all samples the block is expected to have.
+    std::vector<std::uint32_t> bounds{0};
+    const std::size_t enough = chunk_entries * m / (end - begin);
+    std::size_t entries = 0;
+    for (std::uint32_t r = 0; r < sizes.size(); ++r) {
+      entries += sizes[r];
+      if (entries < enough && r + 1 < sizes.size()) continue;
+      bounds.push_back(r + 1);
+      entries = 0;
+    }
+    std::vector<FeatureColumns> columns(bounds.size() - 1, FeatureColumns(of_y, 0, 0, 0, 0));
+    team.for_each(columns.size(), [&](std::size_t c, std::size_t) {
+      columns[c] = FeatureColumns(of_y, begin, end, bounds[c], bounds[c + 1]);
     });
-    team.for_each(some * n_tiles, [&](std::size_t work, std::size_t) {
-      const std::size_t b = work / n_tiles, tile = work % n_tiles;
-      const std::size_t begin = (first + b) * block, end = std::min(m, begin + block);
-      const std::size_t last = std::min(n, (tile + 1) * tile_rows), base = x.first(0);
+    team.for_each(n_tiles, [&](std::size_t tile, std::size_t) {
+      const std::size_t first = tile * tile_rows, last = std::min(n, first + tile_rows);
       if (symmetric && begin >= last) return;  // the upper triangle is the mirror image of the lower one
-      for (std::size_t i = tile * tile_rows; i < last; ++i) {
-        double* sums = out + i * m + begin;
-        std::fill(sums, sums + (end - begin), 0.0);
-        for (std::size_t e = x.first(i); e < x.first(i + 1); ++e) {
-          const std::uint32_t c = number[e - base];
-          if (c != KeyNumbers::absent) columns[b].template add<Join>(c, x.values[e], sums);
+      std::size_t place[tile_rows];
+      for (std::size_t i = first; i < last; ++i) {
+        place[i - first] = of_x.starts[i];
+        std::fill(out + i * m + begin, out + i * m + end, 0.0);
+      }
+      for (const FeatureColumns& some : columns) {
+        for (std::size_t i = first; i < last; ++i) {
+          double* sums = out + i * m + begin;
+          std::size_t& e = place[i - first];
+          for (; e < of_x.starts[i + 1] && of_x.ranks[e] < some.last(); ++e) {
+            some.template add<Join>(of_x.ranks[e], of_x.values[e], sums);
+          }
         }
       }
     });

@@ -118,9 +118,9 @@ class GapWeighted(SequenceKernel):
 
     Notes
     -----
-    Time O(p \|s\| \|t\|), memory O(p \|t\|), by a dynamic programme that runs over several pairs side by
-    side. Factors :math:`\lambda^{2p}` are multiplied last, and ``GapWeighted(...).normalized()`` leaves them out, so
-    that a small decay does no harm there. There is a derivative by the decay.
+    Time O(p \|s\| \|t\|), memory O(p \|t\|), by a dynamic programme that runs over several pairs side by side. The
+    factor :math:`\lambda^{2p}` is multiplied last, in ``GapWeighted(...).normalized()`` as a logarithm, so that a small
+    decay does no harm there. There is a derivative by the decay.
 
     References
     ----------
