@@ -108,7 +108,10 @@ STUDIES = (
     strings(
         "protein folds (30 classes)",
         "protein_folds_tg.csv",
-        {"Spectrum(3)": Spectrum(3).normalized(), "Mismatch(4, 1)": Mismatch(4, 1, alphabet="ACDEFGHIKLMNPQRSTVWY").normalized()},
+        {
+            "Spectrum(3)": Spectrum(3).normalized(),
+            "Mismatch(4, 1)": Mismatch(4, 1, alphabet="ACDEFGHIKLMNPQRSTVWY").normalized(),
+        },
     ),
     graphs("MUTAG", "WL 86.0 %, WL-OA 84.5 % (Kriege et al. 2016)"),
     graphs("PTC_MR", "WL 61.3 %, WL-OA 63.6 % (Kriege et al. 2016)"),

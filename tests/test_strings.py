@@ -102,7 +102,8 @@ def test_limits_of_the_decay():
     for p in (1, 2, 4):
         spectrum = Spectrum(p).normalized()(X)
         assert_allclose(GapWeighted(p, 1e-9).normalized()(X), spectrum, atol=1e-8)
-        assert_allclose(GapWeighted(p, 1e-300).normalized()(X), spectrum, rtol=1e-11, atol=1e-300)  # decay^(2 p) is no float64
+        # decay^(2 p) is no float64
+        assert_allclose(GapWeighted(p, 1e-300).normalized()(X), spectrum, rtol=1e-11, atol=1e-300)
         assert_array_equal(GapWeighted(p, 1.0)(X), FixedSubsequences(p)(X))
         assert_array_equal(np.diagonal(GapWeighted(p, 1e-300).normalized()(X)), np.ones(12))
 

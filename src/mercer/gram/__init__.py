@@ -15,7 +15,7 @@ from mercer.gram.memory import memory_budget
 from mercer.gram.proxy import ProxyKernel, proxy_kernel
 from mercer.gram.repair import Repair, clip, flip, shift, square
 from mercer.gram.sources import FunctionGram, Gram, MatrixGram, VectorGram, make_gram
-from mercer.gram.spectra import Spectrum, eigenvalues, is_conditionally_psd, is_psd, spectrum
+from mercer.gram.spectra import MatrixSpectrum, eigenvalues, is_conditionally_psd, is_psd, spectrum
 from mercer.gram.two_samples import TwoSampleTest, mmd, mmd_test, squared_mmd
 
 __all__ = [
@@ -27,9 +27,9 @@ __all__ = [
     "Gram",
     "LinearGram",
     "MatrixGram",
+    "MatrixSpectrum",
     "ProxyKernel",
     "Repair",
-    "Spectrum",
     "TwoSampleTest",
     "VectorGram",
     "alignment",

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer.gram.checks import as_matrix
-from mercer.gram.spectra import Spectrum, spectrum
+from mercer.gram.spectra import MatrixSpectrum, spectrum
 from mercer.kernels import Kernel, as_kernel
 from mercer.kernels.samples import in_full, n_samples, take
 
@@ -50,7 +50,7 @@ class Diagnosis:
 
     findings: tuple[Finding, ...]
     """From the gravest on; none if nothing is wrong."""
-    spectrum: Spectrum
+    spectrum: MatrixSpectrum
     """The eigenvalues."""
     widths: dict[str, float]
     """Suggested values of the parameters of the kernel that are widths, by their names; empty without a kernel."""
@@ -147,7 +147,7 @@ def diagnose(kernel: Any, X: Any = None) -> Diagnosis:
     return Diagnosis(tuple(_findings(K, eigenvalues)), eigenvalues, widths, _gamma_factor(K))
 
 
-def _findings(K: np.ndarray, eigenvalues: Spectrum) -> list[Finding]:
+def _findings(K: np.ndarray, eigenvalues: MatrixSpectrum) -> list[Finding]:
     found = []
     n, diagonal = len(K), np.diagonal(K)
     others = np.abs(K - np.diag(diagonal))

@@ -10,7 +10,7 @@ from mercer.gram.centering import center
 from mercer.gram.checks import as_matrix
 from mercer.parameters import Number
 
-__all__ = ["Spectrum", "eigenvalues", "is_conditionally_psd", "is_psd", "spectrum"]
+__all__ = ["MatrixSpectrum", "eigenvalues", "is_conditionally_psd", "is_psd", "spectrum"]
 
 # Eigenvalues are exact to about n units in the last place of the largest one; so many times that is rounding.
 ROUNDING = 16
@@ -22,7 +22,7 @@ def rounding(n: int) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Spectrum:
+class MatrixSpectrum:
     """The eigenvalues of a kernel matrix.
 
     See Also
@@ -118,7 +118,7 @@ def eigenvalues(K: Any) -> np.ndarray:
     return np.linalg.eigvalsh(as_matrix(K))[::-1]
 
 
-def spectrum(K: Any, tol: float | None = None) -> Spectrum:
+def spectrum(K: Any, tol: float | None = None) -> MatrixSpectrum:
     """The eigenvalues of a kernel matrix with what they tell: rank, negative part, effective dimension.
 
     Parameters
@@ -130,7 +130,7 @@ def spectrum(K: Any, tol: float | None = None) -> Spectrum:
 
     Returns
     -------
-    Spectrum
+    MatrixSpectrum
 
     Notes
     -----
@@ -155,7 +155,7 @@ def spectrum(K: Any, tol: float | None = None) -> Spectrum:
     """
     values = eigenvalues(K)
     largest = float(np.abs(values).max())
-    return Spectrum(values, _share(tol, len(values)) * largest)
+    return MatrixSpectrum(values, _share(tol, len(values)) * largest)
 
 
 def is_psd(K: Any, tol: float | None = None) -> bool:
