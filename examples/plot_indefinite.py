@@ -38,7 +38,7 @@ for method in ("clip", "flip", "shift", "proxy"):
     left.plot(eigenvalues(Repair(method).fit_transform(K, y)), label=method)
 left.set_yscale("symlog", linthresh=0.05)
 left.axhline(0.0, color="grey", linewidth=0.8)
-left.set(xlabel="number", ylabel="eigenvalue", title="MatrixSpectrum")
+left.set(xlabel="number", ylabel="eigenvalue", title="Spectrum")
 left.legend()
 
 # %%
