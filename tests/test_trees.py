@@ -99,6 +99,7 @@ def test_equal_trees():
     assert Tree("a", ["b"]) != Tree("a", [Tree("b", ["c"])])
     assert Tree("a", [Tree("b", ["c"])]) != Tree("a", ["b", "c"])
     assert PAUL != "(S ...)"
+    assert Tree(-1) != Tree(-2)  # which have the same hash
     assert len({PAUL, Tree.from_string(str(PAUL))}) == 1
     assert fingerprint(PAUL) == fingerprint(Tree.from_string(str(PAUL))) != fingerprint(DEEP)
 

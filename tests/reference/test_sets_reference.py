@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from reference.naive_sets import jaccard, set_kernel
 
-from mercer.kernels import RBF, CommonElements, Hamming, Jaccard, SetKernel, Tanimoto
+from mercer.kernels import RBF, CommonElements, Hamming, Jaccard, SetKernel, Spectrum, Tanimoto
 
 points = st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=1, max_size=6)
 words = st.frozensets(st.sampled_from(["a", "b", 1, (1, 2), None]))
@@ -55,3 +55,13 @@ def test_bags_of_categories():
         [set_kernel(lambda a, b: sum(x == y for x, y in zip(a, b, strict=True)), A, B) for B in bags] for A in bags
     ]
     assert_allclose(SetKernel(Hamming())(bags), naive, rtol=1e-15)
+
+
+def test_bags_of_strings():
+    bags = [["abab", "ba"], ["aab"], ("cc", "ab")]
+
+    def common_pairs(s, t):
+        pairs = [[text[i : i + 2] for i in range(len(text) - 1)] for text in (s, t)]
+        return sum(a == b for a in pairs[0] for b in pairs[1])
+
+    assert_allclose(SetKernel(Spectrum(2))(bags), [[set_kernel(common_pairs, A, B) for B in bags] for A in bags])

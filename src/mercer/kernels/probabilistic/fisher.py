@@ -163,7 +163,7 @@ class Fisher(Kernel):
             ) from error
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=2)  # the last ones: a fit and its predictions ask for the same
 def _inverse_root(buffer: bytes, p: int) -> np.ndarray:
     """Rows a with sum a a' the pseudo-inverse of a matrix: as many as its rank."""
     J = np.frombuffer(buffer).reshape(p, p)
