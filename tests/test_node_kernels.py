@@ -43,6 +43,13 @@ def test_definitions(method):
 
 
 @methods
+def test_products_with_nodes_that_come_twice(method):
+    kernel = Diffusion(GRAPH, 0.3, method=method)
+    V = np.random.default_rng(0).normal(size=(4, 2))
+    assert_allclose(kernel.dot(NODES, [3, 5, 3, 3], V), kernel(NODES, [3, 5, 3, 3]) @ V, atol=1e-14)
+
+
+@methods
 def test_diffusion_of_no_time_is_the_identity(method):
     assert_allclose(Diffusion(GRAPH, 0.0, method=method)(NODES), np.eye(12), atol=1e-14)
 
