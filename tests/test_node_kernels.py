@@ -95,6 +95,16 @@ def test_parts_that_are_not_connected_know_nothing_of_one_another():
         assert K[4, 4] > 0
 
 
+@methods
+def test_graphs_without_edges_and_without_nodes(method):
+    bare, nothing = Graph(3, []), Graph(0, [])
+    for kind, scale in ((Diffusion, 1.0), (RegularizedLaplacian, 1.0), (VonNeumann, 1.0), (PStepRandomWalk, 4.0)):
+        assert_allclose(
+            kind(bare, method=method)([0, 1, 2, 1]), scale * np.eye(3)[[0, 1, 2, 1]] @ np.eye(3)[:, [0, 1, 2, 1]]
+        )
+        assert kind(nothing, method=method)([]).shape == (0, 0)
+
+
 # --- samples ----------------------------------------------------------------------------------------------
 
 
