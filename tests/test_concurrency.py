@@ -244,6 +244,15 @@ TunedSVC(param_grid=grid, tol=1e-9, n_threads=2).fit(X, y)""",
 X, y = data(40000, 500)
 print("ready", flush=True)
 RBF(gamma=0.1).dot(X, X, np.ones(40000))""",
+    "walks of two graphs": """
+from mercer.data import Graph
+from mercer.kernels import RandomWalk
+number = np.arange(4096).reshape(64, 64)
+edges = np.concatenate([np.stack([number, np.roll(number, 1, axis)], -1).reshape(-1, 2) for axis in (0, 1)])
+weights = np.random.default_rng(0).random(len(edges))
+graph = Graph(4096, edges, weights=weights, node_labels="C" * 4096)
+print("ready", flush=True)
+RandomWalk(0.06).diag([graph])""",
 }
 
 

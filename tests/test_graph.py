@@ -194,6 +194,12 @@ def test_from_adjacency(convert):
         Graph.from_adjacency(convert(directed))
 
 
+def test_stored_zeros_are_no_edges():
+    A = csr_array((np.array([1.0, 0.0, 1.0]), np.array([1, 2, 0]), np.array([0, 2, 3, 3])), shape=(3, 3))
+    assert Graph.from_adjacency(A) == Graph(3, [(0, 1)])
+    assert A.nnz == 3
+
+
 def test_from_adjacency_refuses():
     with pytest.raises(ValueError, match=r"square matrix, got shape \(2, 3\)"):
         Graph.from_adjacency(np.ones((2, 3)))

@@ -178,6 +178,14 @@ def test_labels_of_edges_count_and_their_absence_is_a_label():
         assert K[0, 0] == K[1, 1] == K[2, 2] > K[0, 1] == K[0, 2] == K[1, 2]
 
 
+def test_what_others_have_does_not_matter():
+    """Graphs without labels and weights of edges, alone and beside graphs with them."""
+    bare = Graph(3, [(0, 1), (1, 2)], node_labels="CCO")
+    full = bare.replace(edge_labels="-=", weights=[2.0, 0.5])
+    for kernel in (WeisfeilerLehman(1), RandomWalk(0.1), EdgeHistogram(ends=True), ShortestPath()):
+        assert kernel([bare])[0, 0] == kernel([bare, full], [bare])[0, 0] == kernel([bare, full])[0, 0]
+
+
 def test_weights_count():
     light = Graph(2, [(0, 1)], node_labels="CC", weights=[1.0])
     heavy = light.replace(weights=[2.0])

@@ -43,6 +43,13 @@ def test_definitions(method):
 
 
 @methods
+def test_products_with_nodes_that_come_twice(method):
+    kernel = Diffusion(GRAPH, 0.3, method=method)
+    V = np.random.default_rng(0).normal(size=(4, 2))
+    assert_allclose(kernel.dot(NODES, [3, 5, 3, 3], V), kernel(NODES, [3, 5, 3, 3]) @ V, atol=1e-14)
+
+
+@methods
 def test_diffusion_of_no_time_is_the_identity(method):
     assert_allclose(Diffusion(GRAPH, 0.0, method=method)(NODES), np.eye(12), atol=1e-14)
 
@@ -86,6 +93,16 @@ def test_parts_that_are_not_connected_know_nothing_of_one_another():
         assert_allclose(K[:2, 2:], 0.0, atol=1e-15)
         assert_allclose(K[4, :4], 0.0, atol=1e-15)
         assert K[4, 4] > 0
+
+
+@methods
+def test_graphs_without_edges_and_without_nodes(method):
+    bare, nothing = Graph(3, []), Graph(0, [])
+    for kind, scale in ((Diffusion, 1.0), (RegularizedLaplacian, 1.0), (VonNeumann, 1.0), (PStepRandomWalk, 4.0)):
+        assert_allclose(
+            kind(bare, method=method)([0, 1, 2, 1]), scale * np.eye(3)[[0, 1, 2, 1]] @ np.eye(3)[:, [0, 1, 2, 1]]
+        )
+        assert kind(nothing, method=method)([]).shape == (0, 0)
 
 
 # --- samples ----------------------------------------------------------------------------------------------

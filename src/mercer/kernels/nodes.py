@@ -69,9 +69,6 @@ class _NodeKernel(Kernel):
     def _slopes(self, t: np.ndarray) -> dict[str, np.ndarray]:
         """Derivatives of f by parameters."""
 
-    def __sklearn_clone__(self):
-        return type(self)(**self.get_params(deep=False))  # with the same graph
-
     def _check_parameters(self):
         name = type(self).__name__
         if not isinstance(self.graph, Graph):
