@@ -86,17 +86,20 @@ struct Side {
   }
 };
 
-// Every pair once, by its smaller sample: body(outer, i, inner, place, transposed, worker) for all samples i, where the
-// samples of `inner` from `place` on, in its order, are the partners of sample i of `outer`. `transposed`: sample i is
-// a column of the matrix. With `symmetric`, y must be x, and the partners are those from i itself on.
+// Every pair once, by its smaller sample: body(outer, i, inner, place, transposed, part, worker) for all samples i,
+// where the samples of `inner` from `place` on, in its order, are the partners of sample i of `outer`. `transposed`:
+// sample i is a column of the matrix. With `symmetric`, y must be x, and the partners are those from i itself on. Each
+// is called `n_parts` times, so that no call takes long.
 template <class Body>
-void for_each_sequence(const Side& x, const Side& y, bool symmetric, Team& team, Body body) {
+void for_each_sequence(const Side& x, const Side& y, bool symmetric, std::size_t n_parts, Team& team, Body body) {
   const std::size_t n = x.order.size(), both = n + (symmetric ? 0 : y.order.size());
-  team.for_each(both, [&](std::size_t tile, std::size_t worker) {
-    const bool transposed = tile >= n;
+  team.for_each(both * n_parts, [&](std::size_t tile, std::size_t worker) {
+    const std::size_t at = tile / n_parts;
+    const bool transposed = at >= n;
     const Side &outer = transposed ? y : x, &inner = transposed ? x : y;
-    const std::size_t rank = transposed ? tile - n : tile, i = outer.order[rank];
-    body(outer, i, inner, symmetric ? rank : inner.place_of(outer, i, transposed), transposed, worker);
+    const std::size_t rank = transposed ? at - n : at, i = outer.order[rank];
+    const std::size_t place = symmetric ? rank : inner.place_of(outer, i, transposed);
+    body(outer, i, inner, place, transposed, tile % n_parts, worker);
   });
 }
 
@@ -157,19 +160,23 @@ void sequence_matrix(const Sequences& xs, const Sequences& ys, bool symmetric, C
   const Side& y = symmetric ? x : other;
   const Lanes of_y(y), of_x(symmetric ? other : x);
   const PairMatrix matrix{out, ys.rows, symmetric};
-  for_each_sequence(
-      x, y, symmetric, team,
-      [&](const Side& outer, std::size_t i, const Side& inner, std::size_t place, bool transposed, std::size_t worker) {
-        const Lanes& lanes = transposed ? of_x : of_y;
-        double values[sequence_lanes];
-        for (std::size_t b = place / sequence_lanes; b < lanes.size(); ++b) {
-          programme(outer.begin(i), outer.samples.length(i), lanes.codes(b), lanes.length(b), worker, values);
-          const std::size_t first = b * sequence_lanes;
-          for (std::size_t l = 0; l < sequence_lanes && first + l < inner.order.size(); ++l) {
-            if (first + l >= place) matrix.set(transposed, i, inner.order[first + l], values[l]);
-          }
-        }
-      });
+  constexpr std::size_t blocks_of_part = 16;
+  const std::size_t n_parts = (std::max(of_x.size(), of_y.size()) + blocks_of_part - 1) / blocks_of_part;
+  for_each_sequence(x, y, symmetric, n_parts, team,
+                    [&](const Side& outer, std::size_t i, const Side& inner, std::size_t place, bool transposed,
+                        std::size_t part, std::size_t worker) {
+                      const Lanes& lanes = transposed ? of_x : of_y;
+                      const std::size_t last = std::min(lanes.size(), (part + 1) * blocks_of_part);
+                      double values[sequence_lanes];
+                      for (std::size_t b = std::max(place / sequence_lanes, part * blocks_of_part); b < last; ++b) {
+                        programme(outer.begin(i), outer.samples.length(i), lanes.codes(b), lanes.length(b), worker,
+                                  values);
+                        const std::size_t first = b * sequence_lanes;
+                        for (std::size_t l = 0; l < sequence_lanes && first + l < inner.order.size(); ++l) {
+                          if (first + l >= place) matrix.set(transposed, i, inner.order[first + l], values[l]);
+                        }
+                      }
+                    });
 }
 
 // The pairs of every sample with itself, with the numbers of `sequence_matrix`.

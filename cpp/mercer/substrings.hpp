@@ -110,10 +110,9 @@ class SuffixAutomaton {
   // Occurrences and weights, longest states first and then shortest first.
   void count() {
     std::vector<std::uint32_t> order(states_.size());
-    std::vector<std::size_t> place(states_[0].length + 2, 0);
     std::size_t longest = 0;
     for (const State& state : states_) longest = std::max(longest, state.length);
-    place.assign(longest + 2, 0);
+    std::vector<std::size_t> place(longest + 2, 0);
     for (const State& state : states_) ++place[state.length + 1];
     for (std::size_t l = 0; l <= longest; ++l) place[l + 1] += place[l];
     for (std::uint32_t v = 0; v < states_.size(); ++v) order[place[states_[v].length]++] = v;
@@ -142,16 +141,16 @@ inline void common_substrings_matrix(const Sequences& xs, const Sequences& ys, b
   const Side x(xs, codes.x);
   const Side other = symmetric ? Side(Sequences{}, codes.y) : Side(ys, codes.y);
   const PairMatrix matrix{out, ys.rows, symmetric};
-  for_each_sequence(
-      x, symmetric ? x : other, symmetric, team,
-      [&](const Side& outer, std::size_t i, const Side& inner, std::size_t place, bool transposed, std::size_t) {
-        if (place == inner.order.size()) return;
-        const SuffixAutomaton automaton(outer.begin(i), outer.samples.length(i), weights);
-        for (; place < inner.order.size(); ++place) {
-          const std::size_t j = inner.order[place];
-          matrix.set(transposed, i, j, automaton.common(inner.begin(j), inner.samples.length(j)));
-        }
-      });
+  for_each_sequence(x, symmetric ? x : other, symmetric, 1, team,
+                    [&](const Side& outer, std::size_t i, const Side& inner, std::size_t place, bool transposed,
+                        std::size_t, std::size_t) {
+                      if (place == inner.order.size()) return;
+                      const SuffixAutomaton automaton(outer.begin(i), outer.samples.length(i), weights);
+                      for (; place < inner.order.size(); ++place) {
+                        const std::size_t j = inner.order[place];
+                        matrix.set(transposed, i, j, automaton.common(inner.begin(j), inner.samples.length(j)));
+                      }
+                    });
 }
 
 inline void common_substrings_diagonal(const Sequences& xs, const double* weights, Team& team, double* out) {

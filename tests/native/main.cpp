@@ -36,6 +36,7 @@ int main() {
   run_graphs_tests();
   run_kernels_tests();
   run_rows_tests();
+  run_sequences_tests();
   run_smo_tests();
   run_active_set_tests();
   run_machines_tests();

@@ -12,6 +12,7 @@ void run_models_tests();
 void run_graphs_tests();
 void run_kernels_tests();
 void run_rows_tests();
+void run_sequences_tests();
 void run_smo_tests();
 void run_active_set_tests();
 void run_machines_tests();

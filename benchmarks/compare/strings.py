@@ -1,0 +1,190 @@
+"""Gram matrices of kernels on strings: against kernlab (R), against FastSK, and against writing the matrix."""
+
+import importlib.util
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks.compare.joint import kernlab_is_here
+from benchmarks.task import Quality, Task
+from mercer.datasets import load_splice
+from mercer.kernels import GappedKmer, GapWeighted, Kernel, Mismatch, Spectrum
+
+GROUP = "Gram matrices of strings"
+# kernlab's "sequence" is the gap-weighted kernel (its faster "string" and "fullstring" have no gaps). Its "spectrum" sees
+# the end of a string as one more letter.
+END = "$"
+GAPPED = GappedKmer(g=8, k=5)
+
+# R reads the strings once, then waits for a line before it computes, and for another before it writes the matrix.
+KERNLAB = """
+suppressMessages(library(kernlab))
+folder <- commandArgs(TRUE)[1]
+strings <- as.list(readLines(file.path(folder, "strings")))
+kernel <- stringdot(type = commandArgs(TRUE)[2], length = 4, lambda = 0.5, normalized = FALSE)
+orders <- file("stdin", "r")
+cat("ready\\n")
+while (length(order <- readLines(orders, 1)) > 0) {
+  if (order == "compute") {
+    K <- kernelMatrix(kernel, strings)
+  } else {
+    writeBin(as.vector(K), file.path(folder, "matrix"))
+  }
+  cat("done\\n")
+}
+"""
+
+
+class Strings(NamedTuple):
+    """Strings, and for kernlab the R process that knows them."""
+
+    X: list[str]
+    folder: Path | None = None
+    process: Any = None
+
+    def order(self, what: str) -> None:
+        self.process.stdin.write(f"{what}\n")
+        self.process.stdin.flush()
+        assert self.process.stdout.readline() == "done\n"
+
+
+def random_dna(n: int, length: int) -> list[str]:
+    letters = np.random.default_rng(0).integers(4, size=(n, length))
+    return ["".join("ACGT"[i] for i in row) for row in letters]
+
+
+def splice(n: int = 3000) -> list[str]:
+    return list(load_splice().data[:n])
+
+
+def setup(make: Callable[[], list[str]], kind: str | None, end: str, contender: str) -> Strings:
+    X = make()
+    if contender != "kernlab":
+        return Strings([x + end for x in X])
+    assert kind is not None
+    folder = Path(tempfile.mkdtemp())
+    (folder / "kernlab.R").write_text(KERNLAB)
+    (folder / "strings").write_text("\n".join(X) + "\n")
+    process = subprocess.Popen(
+        ["Rscript", str(folder / "kernlab.R"), str(folder), kind],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return Strings(X, folder, process)
+
+
+def with_mercer(kernel: Kernel, strings: Strings) -> np.ndarray:
+    return kernel(strings.X)
+
+
+def with_kernlab(strings: Strings) -> None:
+    strings.order("compute")
+
+
+def writing(strings: Strings) -> np.ndarray:
+    return np.full((len(strings.X), len(strings.X)), 1.0)
+
+
+@cache
+def fastsk_is_here() -> bool:
+    """Whether FastSK is installed; for Python 3.11 it is built with a newer pybind11 and --no-build-isolation."""
+    here = importlib.util.find_spec("fastsk") is not None
+    if not here:
+        print("Gapped k-mers: FastSK is not installed, so that it is left out.", file=sys.stderr)
+    return here
+
+
+def with_fastsk(strings: Strings) -> np.ndarray:
+    """Its kernel is normalised, and it wants samples to train with and others to test with."""
+    from fastsk import FastSK  # type: ignore[import-not-found]
+
+    letters = sorted(set("".join(strings.X)))
+    numbers = [[letters.index(a) + 1 for a in x] for x in strings.X]
+    machine = FastSK(g=GAPPED.g, m=GAPPED.g - GAPPED.k, t=2, approx=False)
+    machine.compute_kernel(numbers, numbers[:1])
+    return np.array(machine.get_train_kernel())
+
+
+def checksum(strings: Strings, K: np.ndarray | None) -> Quality:
+    """Two numbers that the whole matrix is part of."""
+    if K is None:
+        assert strings.folder is not None
+        strings.order("write")
+        K = np.fromfile(strings.folder / "matrix").reshape(len(strings.X), -1)
+    weights = np.cos(np.arange(len(K)))
+    return {"trace": float(np.trace(K)), "weighted sum": float(weights @ K @ weights)}
+
+
+def task(name: str, title: str, kernel: Kernel, make: Callable[[], list[str]], **rest: Any) -> Task:
+    kind, end, others = rest.pop("kind", None), rest.pop("end", ""), rest.pop("others", {})
+    contenders: dict[str, Any] = {"mercer": partial(with_mercer, kernel), **others}
+    if kind is not None and kernlab_is_here():
+        contenders["kernlab"] = with_kernlab
+    return Task(
+        name=name,
+        title=title,
+        group=GROUP,
+        setup=partial(setup, make, kind, end),
+        contenders=contenders,
+        **{
+            "quality": checksum,
+            "tolerance": {"trace": ("relative", 1e-9), "weighted sum": ("relative", 1e-6)},
+            **rest,
+        },
+    )
+
+
+few, many = partial(random_dna, 200, 100), partial(random_dna, 10_000, 200)
+
+TASKS = [
+    task(
+        "strings-gap-weighted",
+        "GapWeighted(4, decay=0.5), 200 DNA strings of length 100",
+        GapWeighted(4, decay=0.5),
+        few,
+        kind="sequence",
+        repeats=1,
+    ),
+    task(
+        "strings-spectrum",
+        "Spectrum(4), 200 DNA strings of length 100",
+        Spectrum(4),
+        few,
+        kind="spectrum",
+        end=END,
+    ),
+    task(
+        "strings-spectrum-10000",
+        "Spectrum(6), 10 000 DNA strings of length 200",
+        Spectrum(6),
+        many,
+        others={"writing the matrix": writing},
+        tolerance={},
+        repeats=3,
+    ),
+    task(
+        "strings-gapped",
+        "GappedKmer(8, 5) normalised, 3000 splice junctions",
+        GAPPED.normalized(),
+        splice,
+        others={"FastSK": with_fastsk} if fastsk_is_here() else {},
+        tolerance={"trace": ("relative", 1e-6), "weighted sum": ("relative", 1e-4)},
+        repeats=3,
+    ),
+    task(
+        "strings-mismatch",
+        "Mismatch(5, 1), 3000 splice junctions",
+        Mismatch(5, 1, alphabet="ACGTDNRS"),
+        splice,
+        repeats=3,
+    ),
+]

@@ -1,0 +1,214 @@
+// Sequences: pieces and their keys, dynamic programmes at every level against plain loops, suffix automata.
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <random>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "check.hpp"
+#include "mercer/alignment.hpp"
+#include "mercer/kmers.hpp"
+#include "mercer/level.hpp"
+#include "mercer/sequences.hpp"
+#include "mercer/subsequences.hpp"
+#include "mercer/substrings.hpp"
+#include "tests.hpp"
+
+namespace mercer::tests {
+namespace {
+
+using Word = std::vector<std::uint64_t>;
+
+struct Owned {
+  std::vector<std::uint64_t> keys;
+  std::vector<std::int64_t> starts{0};
+
+  explicit Owned(const std::vector<Word>& words) {
+    for (const Word& word : words) {
+      keys.insert(keys.end(), word.begin(), word.end());
+      starts.push_back(static_cast<std::int64_t>(keys.size()));
+    }
+  }
+  Sequences view() const { return {keys.data(), starts.data(), starts.size() - 1}; }
+};
+
+// Words of up to `longest` letters out of `letters`; some letters are not ASCII, some words are empty or repeated.
+std::vector<Word> random_words(std::size_t n, std::size_t longest, std::size_t letters, unsigned seed) {
+  std::mt19937_64 rng(seed);
+  std::vector<Word> words(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (i % 5 == 4) {
+      words[i] = words[i / 2];
+      continue;
+    }
+    words[i].resize(i % 7 == 3 ? 0 : rng() % (longest + 1));
+    for (std::uint64_t& symbol : words[i]) symbol = character_key + 120 + rng() % letters;
+  }
+  return words;
+}
+
+void test_keys() {
+  // Equal pieces have equal keys, by rolling and one by one; different ones, of all lengths, have different keys.
+  const Word s = random_words(1, 4000, 12, 1)[0];
+  std::map<Word, std::uint64_t> key_of;
+  std::set<std::uint64_t> keys;
+  for (const std::size_t p : {1u, 2u, 3u, 8u, 9u, 40u}) {
+    for_each_piece(s.data(), s.size(), p, [&](std::size_t i, std::uint64_t key) {
+      const Word piece(s.begin() + static_cast<std::ptrdiff_t>(i + 1 - p),
+                       s.begin() + static_cast<std::ptrdiff_t>(i + 1));
+      PieceKey whole;
+      for (const std::uint64_t symbol : piece) whole.add(symbol);
+      check(whole.key(0) == key);
+      key_of.emplace(piece, key);
+      check(key_of[piece] == key);
+      keys.insert(key);
+    });
+  }
+  check(keys.size() == key_of.size());
+  for_each_piece(s.data(), 3, 4, [&](std::size_t, std::uint64_t) { check(false, "no piece fits"); });
+}
+
+void test_sorted_keys() {
+  std::mt19937_64 rng(3);
+  for (const std::size_t n : {0u, 1u, 100u, 20000u}) {
+    std::vector<std::uint64_t> keys(n), room;
+    for (std::uint64_t& key : keys) key = rng() >> (rng() % 2 * 30);
+    std::vector<std::uint64_t> expected = keys;
+    std::sort(expected.begin(), expected.end());
+    sort_keys(keys, room);
+    check(keys == expected);
+  }
+}
+
+// Pairs of subsequences of length p, with decay^gaps, by the definition over pairs of places.
+double naive_gap_weighted(const Word& s, const Word& t, std::size_t p, double decay) {
+  // ending[i][j]: of length l, with the last symbols at i and j
+  std::vector<std::vector<double>> ending(s.size(), std::vector<double>(t.size()));
+  for (std::size_t i = 0; i < s.size(); ++i) {
+    for (std::size_t j = 0; j < t.size(); ++j) ending[i][j] = s[i] == t[j] ? 1.0 : 0.0;
+  }
+  for (std::size_t l = 1; l < p; ++l) {
+    auto next = ending;
+    for (std::size_t i = 0; i < s.size(); ++i) {
+      for (std::size_t j = 0; j < t.size(); ++j) {
+        next[i][j] = 0.0;
+        for (std::size_t a = 0; s[i] == t[j] && a < i; ++a) {
+          for (std::size_t b = 0; b < j; ++b)
+            next[i][j] += std::pow(decay, double(i - a - 1 + j - b - 1)) * ending[a][b];
+        }
+      }
+    }
+    ending = next;
+  }
+  double sum = 0.0;
+  for (const auto& row : ending) {
+    for (const double value : row) sum += value;
+  }
+  return sum;
+}
+
+void test_gap_weighted() {
+  const auto words = random_words(19, 9, 3, 5), others = random_words(11, 9, 4, 6);
+  const Owned xs(words), ys(others);
+  for (const Level* level : supported_levels()) {
+    for (const std::size_t p : {1u, 2u, 4u, 6u}) {
+      const GapSpec spec{p, 0.7, false};
+      std::vector<double> cross(words.size() * others.size()), square(words.size() * words.size()), back(cross.size()),
+          diagonal(words.size()), logs(cross.size());
+      for (const std::size_t n_threads : {1u, 3u}) {
+        Team team(n_threads);
+        GapWeighted plain(spec, Answer::value, *level, team.size()), log(spec, Answer::log, *level, team.size());
+        const auto run = [&](auto... given) { plain(given...); };
+        sequence_matrix(xs.view(), ys.view(), false, Coding::equality, team, run, cross.data());
+        sequence_matrix(ys.view(), xs.view(), false, Coding::equality, team, run, back.data());
+        sequence_matrix(xs.view(), xs.view(), true, Coding::equality, team, run, square.data());
+        sequence_diagonal(xs.view(), Coding::equality, team, run, diagonal.data());
+        sequence_matrix(
+            xs.view(), ys.view(), false, Coding::equality, team, [&](auto... given) { log(given...); }, logs.data());
+        for (std::size_t i = 0; i < words.size(); ++i) {
+          for (std::size_t j = 0; j < others.size(); ++j) {
+            const double expected = naive_gap_weighted(words[i], others[j], p, 0.7);
+            check(close(cross[i * others.size() + j], expected, 1e-12));
+            check(cross[i * others.size() + j] == back[j * words.size() + i]);
+            check(close(std::exp(logs[i * others.size() + j]), expected, 1e-12));
+          }
+          check(diagonal[i] == square[i * words.size() + i]);
+        }
+      }
+    }
+  }
+}
+
+void test_wide_numbers() {
+  // (1 + 1/2)^n by sums and products of numbers of any size
+  WideNumber number = WideNumber::of(1.0);
+  for (int n = 0; n < 5000; ++n) number = number + number.times(0.5);
+  check(close(number.log(), 5000 * std::log(1.5), 1e-13));
+  check(WideNumber().log() == -infinity);
+  check((WideNumber() + WideNumber::of(3.0)).log() == std::log(3.0));
+  // Of n and of m equal symbols: all ways to choose p of both.
+  const std::vector<std::int64_t> s(40, 1), lanes(50 * sequence_lanes, 1);
+  const double ways = std::lgamma(41.0) - std::lgamma(31.0) + std::lgamma(51.0) - std::lgamma(41.0);
+  check(close(wide_gap_weighted({10, 1.0, false}, s.data(), 40, lanes.data(), 50, 3), ways - 2 * std::lgamma(11.0),
+              1e-12));
+  check(close(wide_all_subsequences(s.data(), 40, lanes.data(), 50, 0),
+              std::lgamma(91.0) - std::lgamma(41.0) - std::lgamma(51.0), 1e-12));
+}
+
+void test_substrings() {
+  const auto words = random_words(15, 12, 2, 7), others = random_words(9, 12, 3, 8);
+  const Owned xs(words), ys(others);
+  std::vector<double> weights(13, 0.0), out(words.size() * others.size()), diagonal(words.size());
+  for (std::size_t l = 1; l < weights.size(); ++l) weights[l] = weights[l - 1] + 1.0 / static_cast<double>(l);
+  Team team(2);
+  common_substrings_matrix(xs.view(), ys.view(), false, weights.data(), team, out.data());
+  common_substrings_diagonal(xs.view(), weights.data(), team, diagonal.data());
+  const auto naive = [&](const Word& s, const Word& t) {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < s.size(); ++i) {
+      for (std::size_t j = 0; j < t.size(); ++j) {
+        for (std::size_t l = 0; i + l < s.size() && j + l < t.size() && s[i + l] == t[j + l]; ++l) {
+          sum += 1.0 / static_cast<double>(l + 1);
+        }
+      }
+    }
+    return sum;
+  };
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    check(close(diagonal[i], naive(words[i], words[i]), 1e-12));
+    for (std::size_t j = 0; j < others.size(); ++j) {
+      check(close(out[i * others.size() + j], naive(words[i], others[j]), 1e-12));
+    }
+  }
+}
+
+void test_no_samples() {
+  const Owned none({}), one({Word{1, 2, 3}});
+  Team team(2);
+  const GapSpec spec{2, 0.5, false};
+  GapWeighted plain(spec, Answer::value, find_level(""), team.size());
+  const auto run = [&](auto... given) { plain(given...); };
+  double value = -1.0;
+  sequence_matrix(none.view(), one.view(), false, Coding::equality, team, run, &value);
+  sequence_matrix(one.view(), none.view(), false, Coding::equality, team, run, &value);
+  sequence_diagonal(none.view(), Coding::equality, team, run, &value);
+  check(value == -1.0);
+  check(spectrum_features(none.view(), 1, 2, team).starts.size() == 1);
+  check(spectrum_features(one.view(), 2, 9, team).keys.size() == 3);
+}
+
+}  // namespace
+
+void run_sequences_tests() {
+  test_keys();
+  test_sorted_keys();
+  test_gap_weighted();
+  test_wide_numbers();
+  test_substrings();
+  test_no_samples();
+}
+
+}  // namespace mercer::tests
