@@ -26,6 +26,7 @@ from mercer.kernels import (
     Linear,
     Mapped,
     On,
+    Spectrum,
     SubsetTree,
     WeisfeilerLehman,
     exp,
@@ -220,6 +221,18 @@ def test_columns_of_graphs_trees_and_sets(make):
     y = [0, 0, 1, 1, 0, 1]
     machine = SVC(kernel=kernel, C=100.0).fit(table, y)
     assert_array_equal(machine.predict(table), y)
+
+
+def test_numbers_strings_and_graphs_in_one_frame():
+    graphs = [Graph(3, [(0, 1), (1, 2)], node_labels=["C", "C", "CNO"[i % 3]]) for i in range(N)]
+    frame = pd.DataFrame({"age": AGE, "bmi": BMI, "sequence": WORD, "molecule": graphs})
+    kernel = On(["age", "bmi"], RBF(gamma="median")) + On("sequence", Spectrum(3)) + On("molecule", WeisfeilerLehman(4))
+    expected = RBF(gamma="median")(np.column_stack([AGE, BMI])) + Spectrum(3)(WORD) + WeisfeilerLehman(4)(graphs)
+    assert_array_equal(kernel(frame), expected)
+    assert cross_val_score(SVC(kernel=kernel), frame, Y, cv=3).shape == (3,)
+    grid = {"kernel__1__kernel__p": [2, 3], "C": [1.0, 10.0]}
+    search = GridSearchCV(SVC(kernel=kernel), grid, cv=3).fit(frame, Y)
+    assert set(search.predict(frame)) <= {"ill", "well"}
 
 
 # --- errors -----------------------------------------------------------------------------------------------
