@@ -191,6 +191,77 @@ void test_substrings() {
   }
 }
 
+// Alignments and equal places at every level: the same numbers, also the other way round and for a sample with itself.
+void test_alignments() {
+  const auto words = random_words(19, 9, 3, 9), others = random_words(11, 9, 4, 10);
+  const Owned xs(words), ys(others);
+  const std::size_t n = words.size(), m = others.size();
+  const AlignmentSpec scores{{nullptr, 0, 2.0, -1.0}, {}, 1.5, 0.5};
+  const AlignmentSpec factors{{nullptr, 0, 2.0, 0.5}, {nullptr, 0, 0.7, -0.1}, 0.3, 0.6, -0.2, -0.1};
+  Team team(2);
+  const auto all_ways = [&](auto make) {
+    std::vector<double> first;
+    for (const Level* level : supported_levels()) {
+      auto programme = make(*level);
+      const auto run = [&](auto... given) { programme(given...); };
+      std::vector<double> cross(n * m), back(n * m), square(n * n), diagonal(n);
+      sequence_matrix(xs.view(), ys.view(), false, Coding::equality, team, run, cross.data());
+      sequence_matrix(ys.view(), xs.view(), false, Coding::equality, team, run, back.data());
+      sequence_matrix(xs.view(), xs.view(), true, Coding::equality, team, run, square.data());
+      sequence_diagonal(xs.view(), Coding::equality, team, run, diagonal.data());
+      if (first.empty()) first = cross;
+      for (std::size_t i = 0; i < n; ++i) {
+        check(diagonal[i] == square[i * n + i]);
+        for (std::size_t j = 0; j < m; ++j) {
+          check(cross[i * m + j] == back[j * n + i]);
+          check(close(cross[i * m + j], first[i * m + j], 1e-12));
+        }
+      }
+    }
+  };
+  all_ways([&](const Level& level) { return LocalAlignment(scores, level, team.size()); });
+  for (const Answer answer : {Answer::value, Answer::log, Answer::slope}) {
+    all_ways([&](const Level& level) {
+      return SumOverAlignments<AlignmentSpec>(factors, answer, level.sequences.local_alignments, team.size());
+    });
+  }
+}
+
+// Series: the sum over the three ways to align two points with two points, kappa = k / (2 - k).
+void test_series() {
+  const std::vector<double> points{0.0, 1.0, 0.5, 2.0};
+  const Owned xs({Word{0, 1}, Word{2}, Word{}}), ys({Word{2, 3}, Word{}});
+  const auto local = [&](std::size_t i, std::size_t j) {
+    const double k = std::exp(-0.5 * (points[i] - points[j]) * (points[i] - points[j]));
+    return k / (2.0 - k);
+  };
+  for (const Level* level : supported_levels()) {
+    Team team(2);
+    const SeriesSpec spec{points.data(), 1, 1.0, 0.0};
+    SumOverAlignments<SeriesSpec> programme(spec, Answer::value, level->sequences.global_alignments, team.size());
+    std::vector<double> out(6);
+    sequence_matrix(
+        xs.view(), ys.view(), false, Coding::table, team, [&](auto... given) { programme(given...); }, out.data());
+    check(close(out[0], local(0, 2) * (1.0 + local(1, 2) + local(0, 3)) * local(1, 3), 1e-14));
+    check(close(out[2], local(2, 2) * local(2, 3), 1e-14));
+    check(out[1] == 0.0 && out[3] == 0.0 && out[4] == 0.0 && out[5] == 1.0);
+  }
+}
+
+void test_weighted_degree() {
+  const std::uint64_t a = 1, b = 2;
+  const Owned xs({Word{a, b, a, a}, Word{a, b, b, a}, Word{b, b, b, b}});
+  Team team(2);
+  for (const Level* level : supported_levels()) {
+    WeightedDegree programme(2, 0, *level);
+    std::vector<double> out(9);
+    sequence_matrix(
+        xs.view(), xs.view(), true, Coding::equality, team, [&](auto... given) { programme(given...); }, out.data());
+    // every equal symbol counts 2, every equal pair 1
+    check(out == std::vector<double>{11.0, 7.0, 2.0, 7.0, 11.0, 5.0, 2.0, 5.0, 11.0});
+  }
+}
+
 void test_no_samples() {
   const Owned none({}), one({Word{1, 2, 3}});
   Team team(2);
@@ -214,6 +285,9 @@ void run_sequences_tests() {
   test_gap_weighted();
   test_wide_numbers();
   test_substrings();
+  test_alignments();
+  test_series();
+  test_weighted_degree();
   test_no_samples();
 }
 
