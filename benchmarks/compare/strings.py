@@ -17,8 +17,8 @@ from mercer.datasets import load_splice
 from mercer.kernels import GappedKmer, GapWeighted, Kernel, Mismatch, Spectrum
 
 GROUP = "Gram matrices of strings"
-# kernlab's "sequence" is the gap-weighted kernel (its faster "string" and "fullstring" have no gaps). Its "spectrum" sees
-# the end of a string as one more letter.
+# kernlab's "sequence" is the gap-weighted kernel (its faster "string" and "fullstring" have no gaps). Its "spectrum"
+# sees the end of a string as one more letter.
 END = "$"
 GAPPED = GappedKmer(g=8, k=5)
 
