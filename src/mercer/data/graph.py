@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array, issparse
+from scipy.sparse import coo_array, csr_array, issparse, triu
 
 from mercer.data.symbols import symbol_keys
 
@@ -276,9 +276,7 @@ class Graph:
             raise ValueError("adjacency contains NaN or infinity.")
         if not directed and (table != table.T).nnz:
             raise ValueError("adjacency must be symmetric for a graph without directions; use directed=True.")
-        if not directed:
-            table = csr_array(_upper(table))
-        table = coo_array(table)
+        table = coo_array(table if directed else triu(table))
         weights = None if (table.data == 1.0).all() else table.data
         return cls(matrix.shape[0], np.column_stack(table.coords), directed=directed, weights=weights, **parts)
 
@@ -532,12 +530,6 @@ def _collected(items: Mapping[Any, Mapping[str, Any]], name: str | None, kind: s
         without = next(item for item, values in items.items() if name not in values)
         raise ValueError(f"{name!r} must be there for every {kind} or for none, {without!r} has none.")
     return [values[name] for values in having]
-
-
-def _upper(table: csr_array) -> Any:
-    from scipy.sparse import triu
-
-    return triu(table)
 
 
 def _frozen(array: np.ndarray | None) -> Any:

@@ -526,12 +526,10 @@ def chebyshev_series(function: Callable[[np.ndarray], np.ndarray], low: float, h
         values = function((high + low) / 2 + (high - low) / 2 * np.cos(angles))
         coefficients = dct(values, type=2) / size
         coefficients[0] /= 2
-        largest = np.abs(coefficients).max(initial=0.0)
-        kept = np.flatnonzero(np.abs(coefficients) > 1e-16 * largest)
-        # What is left of the coefficients of higher order is rounding.
-        if len(kept) == 0 or np.abs(coefficients[-size // 4 :]).max() <= 1e-15 * largest:
-            above = np.flatnonzero(np.abs(coefficients) > 1e-15 * largest)
-            return coefficients[: above[-1] + 1] if len(above) else coefficients[:1]
+        above_rounding = np.flatnonzero(np.abs(coefficients) > 1e-15 * np.abs(coefficients).max())
+        last = above_rounding[-1] if len(above_rounding) else 0
+        if last < size - size // 4:  # what comes after it is rounding alone
+            return coefficients[: last + 1]
         size *= 2
     raise ValueError("The function of the matrix needs too many products; take a parameter further from its bound.")
 
