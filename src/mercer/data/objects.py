@@ -18,9 +18,7 @@ def listed(X: Any) -> list[Any] | None:
     if shape is None or len(shape) not in (1, 2) or (len(shape) == 2 and shape[1] != 1):
         return None
     if isinstance(X, np.ndarray):
-        return list(X.reshape(-1)) if len(shape) == 1 or X.dtype == object else None
-    if hasattr(X, "iloc"):  # pandas
-        return list(X if len(shape) == 1 else X.iloc[:, 0])
-    if hasattr(X, "to_series"):  # a frame of polars
-        X = X.to_series()
-    return list(X) if hasattr(X, "to_numpy") else None
+        return X.reshape(-1).tolist() if len(shape) == 1 or X.dtype == object else None
+    if len(shape) == 2:  # a table with one column, of pandas or polars
+        X = X.iloc[:, 0] if hasattr(X, "iloc") else X.to_series() if hasattr(X, "to_series") else X
+    return X.to_list() if hasattr(X, "to_list") else None

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.data.objects import listed
 from mercer.data.symbols import LARGEST_INTEGER, symbol_keys
 from mercer.errors import DomainError
 
@@ -90,18 +91,18 @@ class Sequences(_Packed):
         if isinstance(samples, Sequences):
             return samples
         refusal = f"{owner} works on strings, or sequences of symbols, got "
-        listed = _listed(samples, refusal, name)
-        types = set(map(type, listed))
-        starts = starts_of([len(sample) if hasattr(sample, "__len__") else 0 for sample in listed])
+        sequences = _listed(samples, refusal, name)
+        types = set(map(type, sequences))
+        starts = starts_of([len(sample) if hasattr(sample, "__len__") else 0 for sample in sequences])
         if all(issubclass(kind, str) for kind in types):
-            text = "".join(listed).encode("utf-32-le", "surrogatepass")
+            text = "".join(sequences).encode("utf-32-le", "surrogatepass")
             return cls(np.frombuffer(text, dtype="<u4") + CHARACTERS, starts)
         if all(issubclass(kind, bytes) for kind in types):
-            return cls(np.frombuffer(b"".join(listed), dtype=np.uint8) + INTEGERS, starts)
-        for i, sample in enumerate(listed):
+            return cls(np.frombuffer(b"".join(sequences), dtype=np.uint8) + INTEGERS, starts)
+        for i, sample in enumerate(sequences):
             if not (isinstance(sample, (str, bytes, list, tuple)) or getattr(sample, "ndim", None) == 1):
                 raise DomainError(f"{refusal}{_what(sample)} as sample {i} of {name}; use On(...) or another kernel.")
-        symbols = chain.from_iterable(s.tolist() if isinstance(s, np.ndarray) else s for s in listed)
+        symbols = chain.from_iterable(s.tolist() if isinstance(s, np.ndarray) else s for s in sequences)
         try:
             return cls(symbol_keys(symbols), starts)
         except TypeError as error:
@@ -156,11 +157,11 @@ class Series(_Packed):
         if getattr(samples, "ndim", 1) == 2 and hasattr(samples, "to_numpy"):
             samples = samples.to_numpy()
         if isinstance(samples, np.ndarray) and samples.ndim in (2, 3) and samples.dtype != object:
-            listed = list(samples)
+            each = list(samples)
         else:
-            listed = _listed(samples, refusal, name)
+            each = _listed(samples, refusal, name)
         points = []
-        for i, sample in enumerate(listed):
+        for i, sample in enumerate(each):
             try:
                 values = np.asarray(sample)
             except ValueError:  # rows of different length
@@ -192,14 +193,11 @@ def starts_of(lengths: Any) -> np.ndarray:
 
 def _listed(samples: Any, refusal: str, name: str) -> list:
     """Samples as a list, without looking into them."""
-    if isinstance(samples, (list, tuple)):
-        return list(samples)
-    if hasattr(samples, "to_numpy"):  # pandas, polars
-        samples = samples.to_numpy()
-    if isinstance(samples, np.ndarray) and samples.dtype.kind in "OUST" and samples.shape[1:] in ((), (1,)):
-        return samples.reshape(-1).tolist()
-    got = f"an array of shape {samples.shape}" if hasattr(samples, "shape") else _what(samples)
-    raise DomainError(f"{refusal}{got} as {name}; give a list with one entry per sample, or use another kernel.")
+    found = listed(samples)
+    if found is None:
+        got = f"an array of shape {samples.shape}" if hasattr(samples, "shape") else _what(samples)
+        raise DomainError(f"{refusal}{got} as {name}; give a list with one entry per sample, or use another kernel.")
+    return found
 
 
 def _what(sample: Any) -> str:

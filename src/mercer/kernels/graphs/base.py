@@ -7,6 +7,7 @@ import numpy as np
 
 from mercer.data.features import SparseFeatures
 from mercer.data.graph import Graph
+from mercer.data.objects import listed
 from mercer.errors import DomainError
 from mercer.kernels.features import FeatureKernel
 from mercer.kernels.samples import describe
@@ -30,12 +31,10 @@ NO_LABEL = 0x6E6F206C6162656C
 
 def as_graphs(X: Any, owner: str, name: str) -> list[Graph]:
     """Samples as a list of graphs; `owner` is the kernel that asks and `name` the argument, for the messages."""
-    graphs = X.to_list() if hasattr(X, "to_list") else X  # a column of a data frame
-    if isinstance(graphs, np.ndarray) and (graphs.ndim == 1 or graphs.shape[1:] == (1,)):
-        graphs = graphs.reshape(-1).tolist()
-    if not isinstance(graphs, (list, tuple)) or not all(isinstance(graph, Graph) for graph in graphs):
+    graphs = listed(X)
+    if graphs is None or not all(isinstance(graph, Graph) for graph in graphs):
         raise DomainError(f"{owner} works on graphs, got {describe(X)} as {name}; make them with mercer.data.Graph.")
-    return list(graphs)
+    return graphs
 
 
 def check_graphs(graphs: list[Graph], name: str, rule: str, holds: Callable[[Graph], bool]) -> None:
