@@ -58,6 +58,7 @@ SUMMARIES: dict[str, Callable[[Results], dict | None]] = {
     "company": company.summary,
     "sweep": sweep.summary,
     "graphs": graphs.summary,
+    "strings": strings.summary,
     "import": imports.summary,
 }
 

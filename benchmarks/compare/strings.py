@@ -10,17 +10,24 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.pipeline import make_pipeline
 
 from benchmarks.compare.joint import kernlab_is_here
-from benchmarks.task import Quality, Task
+from benchmarks.data import shrunk
+from benchmarks.task import Quality, Results, Task
 from mercer.datasets import load_splice
-from mercer.kernels import GappedKmer, GapWeighted, Kernel, Mismatch, Spectrum
+from mercer.features import ExplicitFeatures
+from mercer.kernels import CommonSubstrings, GappedKmer, GapWeighted, Kernel, Mismatch, Spectrum
+from mercer.svm import LinearSVC
 
 GROUP = "Gram matrices of strings"
 # kernlab's "sequence" is the gap-weighted kernel (its faster "string" and "fullstring" have no gaps). Its "spectrum"
 # sees the end of a string as one more letter.
 END = "$"
 GAPPED = GappedKmer(g=8, k=5)
+# Kernels whose time is to grow with the length of the strings, no faster.
+GROWING = {"Spectrum(6)": Spectrum(6), "CommonSubstrings()": CommonSubstrings()}
+LENGTHS = (10_000, 100_000, 1_000_000)
 
 # R reads the strings once, then waits for a line before it computes, and for another before it writes the matrix.
 KERNLAB = """
@@ -114,6 +121,24 @@ def with_fastsk(strings: Strings) -> np.ndarray:
     return np.array(machine.get_train_kernel())
 
 
+class Labelled(NamedTuple):
+    """Strings and classes."""
+
+    X: list[str]
+    y: np.ndarray
+
+
+def million(n: int = 1_000_000) -> Labelled:
+    """Strings in which a piece of four letters stands, or does not."""
+    X = random_dna(shrunk(n), 15)
+    return Labelled(X, np.array(["GATT" in x or "CCAG" in x for x in X]))
+
+
+def learnt(lesson: Labelled) -> Any:
+    machine = make_pipeline(ExplicitFeatures(Spectrum(3)), LinearSVC(C=0.1, gap_tol=1e-3))
+    return machine.fit(lesson.X, lesson.y)
+
+
 def checksum(strings: Strings, K: np.ndarray | None) -> Quality:
     """Two numbers that the whole matrix is part of."""
     if K is None:
@@ -187,4 +212,42 @@ TASKS = [
         splice,
         repeats=3,
     ),
+    Task(
+        name="strings-linear",
+        title="LinearSVC on explicit features of Spectrum(3), a million strings of length 15",
+        group=GROUP,
+        setup=lambda _: million(),
+        contenders={"mercer": learnt},
+        quality=lambda lesson, machine: {"accuracy": float(machine.score(lesson.X[:10_000], lesson.y[:10_000]))},
+        repeats=0,
+    ),
+    *(
+        Task(
+            name=f"strings-growth-{name}-{length}",
+            title=f"{kernel!r}, two DNA strings of length {length}",
+            group=GROUP,
+            setup=partial(setup, partial(random_dna, 2, length), None, ""),
+            contenders={"mercer": partial(with_mercer, kernel)},
+            listed=False,
+        )
+        for name, kernel in GROWING.items()
+        for length in LENGTHS
+    ),
 ]
+
+
+def summary(results: Results) -> dict | None:
+    """How the time of one pair grows with the length of its strings."""
+    seconds = {
+        name: [results.get(f"strings-growth-{name}-{n}", {}).get("mercer", {}).get("median") for n in LENGTHS]
+        for name in GROWING
+    }
+    if any(None in times for times in seconds.values()):
+        return None
+    powers = {name: float(np.polyfit(np.log(LENGTHS), np.log(times), 1)[0]) for name, times in seconds.items()}
+    rows = "; ".join(
+        f"{name} {', '.join(f'{1000 * t:.3g}' for t in seconds[name])} ms (a power of {powers[name]:.2f})"
+        for name in GROWING
+    )
+    text = f"Two DNA strings of {', '.join(f'{n:,}'.replace(',', ' ') for n in LENGTHS)} letters: {rows}."
+    return {"powers": powers, "seconds": seconds, "text": text}
