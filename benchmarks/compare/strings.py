@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 
 from benchmarks.compare.joint import kernlab_is_here
 from benchmarks.data import shrunk
-from benchmarks.task import Quality, Results, Task
+from benchmarks.task import Quality, Results, Task, ratio
 from mercer.datasets import load_splice
 from mercer.features import ExplicitFeatures
 from mercer.kernels import CommonSubstrings, GappedKmer, GapWeighted, Kernel, Mismatch, Spectrum
@@ -236,18 +236,34 @@ TASKS = [
 ]
 
 
+# What is said of them: the task, in words, and who else has done it.
+COMPARED = (
+    ("strings-gap-weighted", "GapWeighted(4, 0.5), 200 strings of length 100", "kernlab"),
+    ("strings-spectrum", "Spectrum(4), the same strings", "kernlab"),
+    ("strings-gapped", "GappedKmer(8, 5), 3000 splice junctions", "FastSK"),
+    ("tune-strings", "a search over GapWeighted(3) on 500 strings of length 200", "GridSearchCV of mercer"),
+)
+
+
 def summary(results: Results) -> dict | None:
-    """How the time of one pair grows with the length of its strings."""
+    """How many times faster than others, and how the time of one pair grows with the length of its strings."""
+    ratios = {
+        name: (title, other, ratio(results[name], other))
+        for name, title, other in COMPARED
+        if {"mercer", other} <= results.get(name, {}).keys()
+    }
     seconds = {
         name: [results.get(f"strings-growth-{name}-{n}", {}).get("mercer", {}).get("median") for n in LENGTHS]
         for name in GROWING
     }
-    if any(None in times for times in seconds.values()):
+    if not ratios or any(None in times for times in seconds.values()):
         return None
     powers = {name: float(np.polyfit(np.log(LENGTHS), np.log(times), 1)[0]) for name, times in seconds.items()}
+    lengths = ", ".join(f"{n:,}".replace(",", " ") for n in LENGTHS)
     rows = "; ".join(
-        f"{name} {', '.join(f'{1000 * t:.3g}' for t in seconds[name])} ms (a power of {powers[name]:.2f})"
+        f"{name} {', '.join(f'{1000 * t:.4g}' for t in seconds[name])} ms (a power of {powers[name]:.2f})"
         for name in GROWING
     )
-    text = f"Two DNA strings of {', '.join(f'{n:,}'.replace(',', ' ') for n in LENGTHS)} letters: {rows}."
-    return {"powers": powers, "seconds": seconds, "text": text}
+    faster = ", ".join(f"{title} {times:.0f}× ({other})" for title, other, times in ratios.values())
+    text = f"Strings, how many times faster than others: {faster}. Two DNA strings of {lengths} letters: {rows}."
+    return {"ratios": {n: r[2] for n, r in ratios.items()}, "powers": powers, "seconds": seconds, "text": text}

@@ -60,12 +60,13 @@ def left_out_by(contender: str, samples: Samples) -> np.ndarray:
 
 
 def strings(n: int = 500, length: int = 200) -> Samples:
-    """Random DNA; in every second string a motif of eight letters is planted, with gaps."""
+    """Random DNA; in every second string a motif of four letters is planted ten times, with a gap at some place."""
     rng = np.random.default_rng(0)
     letters = rng.integers(4, size=(n, length))
     y = np.arange(n) % 2
-    for row in letters[y == 1]:
-        row[np.sort(rng.choice(np.arange(80, 110), size=8, replace=False))] = [0, 2, 1, 1, 3, 0, 2, 3]
+    for row in np.flatnonzero(y):
+        for start in rng.choice(length // 5, size=10, replace=False) * 5:
+            letters[row, start + np.sort(rng.choice(5, size=4, replace=False))] = [0, 2, 1, 3]
     return without_test(["".join("ACGT"[k] for k in row) for row in letters], y)
 
 

@@ -8,6 +8,11 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -25,6 +30,22 @@ template <class T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// Room for a result, not yet written to. The system hands out a large one in large pages where it can, as NumPy asks
+// for its own arrays: a matrix of 800 MB has 200 000 small pages, and the first write to each of them takes its time.
+template <class T>
+std::unique_ptr<T[]> room_for(std::size_t n) {
+  auto values = std::make_unique_for_overwrite<T[]>(n);
+#ifdef __linux__
+  constexpr std::size_t large = std::size_t{1} << 22, page = 4096;
+  if (n * sizeof(T) >= large) {
+    const auto address = reinterpret_cast<std::uintptr_t>(values.get());
+    const std::uintptr_t first = (address + page - 1) / page * page, last = (address + n * sizeof(T)) / page * page;
+    madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);  // a wish: it may be refused
+  }
+#endif
+  return values;
+}
 
 // Hand a buffer to NumPy, which frees it.
 template <class T>

@@ -77,7 +77,7 @@ nb::object collect(nb::handle occurrences, std::size_t n_threads) {
 
 nb::object matrix(const std::string& join, nb::handle x, nb::handle y, std::size_t n_threads) {
   const FeaturesIn xs = features_in(x), ys = features_in(y);
-  auto out = std::make_unique_for_overwrite<double[]>(xs.view.rows * ys.view.rows);
+  auto out = room_for<double>(xs.view.rows * ys.view.rows);
   {
     nb::gil_scoped_release unlocked;
     Team team(n_threads, SignalPoll());

@@ -90,7 +90,7 @@ nb::object features_out(std::size_t n_threads, Count count) {
 // A matrix that `fill(team, out)` writes.
 template <class Fill>
 nb::object matrix_out(std::size_t n, std::size_t m, std::size_t n_threads, Fill fill) {
-  auto out = std::make_unique_for_overwrite<double[]>(n * m);
+  auto out = room_for<double>(n * m);
   {
     nb::gil_scoped_release unlocked;
     Team team(n_threads, SignalPoll());

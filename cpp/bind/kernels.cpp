@@ -24,7 +24,7 @@ nb::object matrix(const std::string& measure, const std::string& transform, cons
   const Level& loops = find_level(level);
   return in_precision_of(xs.view, [&](auto kind) {
     using T = decltype(kind);
-    auto out = std::make_unique_for_overwrite<T[]>(xs.view.rows * ys.view.rows);
+    auto out = room_for<T>(xs.view.rows * ys.view.rows);
     {
       nb::gil_scoped_release unlocked;
       Team team(n_threads, SignalPoll());

@@ -128,7 +128,7 @@ nb::object values_of(const SequencesIn& x, nb::handle y, Coding coding, std::siz
     return nb::cast(own(std::move(out), {x.view.rows}));
   }
   const SequencesIn other = sequences_in(y);
-  auto out = std::make_unique_for_overwrite<double[]>(x.view.rows * other.view.rows);
+  auto out = room_for<double>(x.view.rows * other.view.rows);
   {
     nb::gil_scoped_release unlocked;
     Team team(n_threads, SignalPoll());

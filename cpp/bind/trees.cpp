@@ -86,7 +86,7 @@ SubsetTrees::Want want_in(const std::string& name) {
 nb::object matrix(const std::string& want, double decay, nb::handle x, nb::handle y, std::size_t n_threads) {
   const ProductionsIn xs = productions_in(x), ys = productions_in(y);
   const SubsetTrees::Want wanted = want_in(want);
-  auto out = std::make_unique_for_overwrite<double[]>(xs.view.rows * ys.view.rows);
+  auto out = room_for<double>(xs.view.rows * ys.view.rows);
   {
     nb::gil_scoped_release unlocked;
     Team team(n_threads, SignalPoll());
