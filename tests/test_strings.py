@@ -1,6 +1,8 @@
 """Kernels on strings and series: worked values of the seeds, limits, samples of all kinds, errors, machines."""
 
 import numpy as np
+import pandas
+import polars
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
@@ -21,6 +23,7 @@ from mercer.kernels import (
     GlobalAlignment,
     LocalAlignment,
     Mismatch,
+    On,
     Spectrum,
     WeightedDegree,
 )
@@ -188,14 +191,19 @@ def test_symbols_of_any_kind(kernel):
 
 
 def test_data_frames():
-    pandas = pytest.importorskip("pandas")
-    polars = pytest.importorskip("polars")
     K = Spectrum(2)(WORDS)
     for frame in (pandas.Series(WORDS, index=[7, 7, 3, 1]), pandas.DataFrame({"word": WORDS}), polars.Series(WORDS)):
         assert_array_equal(Spectrum(2)(frame), K)
         assert_array_equal(GapWeighted(2)(frame), GapWeighted(2)(WORDS))
     with pytest.raises(DomainError, match=r"got (None|a float) as sample 1"):
         Spectrum(2)(pandas.Series(["SAY", None]))
+
+
+def test_a_frame_of_several_columns_needs_On():
+    frame = pandas.DataFrame({"word": WORDS, "length": 3})
+    with pytest.raises(DomainError, match=r"got a DataFrame of shape \(4, 2\) as X; read a column of it with On"):
+        Spectrum(2)(frame)
+    assert_array_equal(On("word", Spectrum(2))(frame), Spectrum(2)(WORDS))
 
 
 def test_words_and_letters_are_different_symbols():

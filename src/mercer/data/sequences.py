@@ -195,12 +195,16 @@ def _listed(samples: Any, refusal: str, name: str) -> list:
     """Samples as a list, without looking into them."""
     found = listed(samples)
     if found is None:
-        got = f"an array of shape {samples.shape}" if hasattr(samples, "shape") else _what(samples)
-        raise DomainError(f"{refusal}{got} as {name}; give a list with one entry per sample, or use another kernel.")
+        way_out = "give a list with one entry per sample"
+        if hasattr(samples, "columns"):
+            way_out = "read a column of it with On(column, kernel)"
+        raise DomainError(f"{refusal}{_what(samples)} as {name}; {way_out}, or use another kernel.")
     return found
 
 
 def _what(sample: Any) -> str:
     if isinstance(sample, np.ndarray):
         return f"an array of shape {sample.shape} and dtype {sample.dtype}"
+    if hasattr(sample, "shape"):
+        return f"a {type(sample).__name__} of shape {tuple(sample.shape)}"
     return "None" if sample is None else f"a {type(sample).__name__}"
