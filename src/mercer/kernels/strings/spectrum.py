@@ -160,7 +160,7 @@ class Mismatch(SequenceKernel):
     Values come from the number of pairs of pieces that differ in d places, for d up to 2 m; these come from matches of
     pieces that are seen in k - j places, j up to 2 m, so that time and memory do not grow with the alphabet: O(N) times
     the number of sets of up to 2 m of k places for samples of total length N, plus common features. Explicit features
-    take O(N (k |alphabet|)^m).
+    take O(N (k a)^m) for a symbols.
 
     References
     ----------
