@@ -179,7 +179,22 @@ class _NodeKernel(Kernel):
         return np.concatenate(parts, axis=-1) if parts else np.zeros(0)
 
 
-class Diffusion(_NodeKernel):
+class _LaplacianKernel(_NodeKernel):
+    """A function of the Laplacian of a graph, or of the normalised one, with a time beta."""
+
+    _parameters: ClassVar = _NodeKernel._parameters | {"beta": Number(0), "normalize": Choice(True, False)}
+
+    def __init__(self, graph, beta=1.0, normalize=False, method="auto"):
+        self.graph = graph
+        self.beta = beta
+        self.normalize = normalize
+        self.method = method
+
+    def _which(self):
+        return "normalized laplacian" if self.normalize else "laplacian"
+
+
+class Diffusion(_LaplacianKernel):
     r"""Diffusion kernel: how much of what starts at one node has come to another.
 
     .. math:: K = e^{\beta H}, \qquad H = A - D
@@ -228,17 +243,6 @@ class Diffusion(_NodeKernel):
            [0.01 , 0.058, 0.674]])
     """
 
-    _parameters: ClassVar = _NodeKernel._parameters | {"beta": Number(0), "normalize": Choice(True, False)}
-
-    def __init__(self, graph, beta=1.0, normalize=False, method="auto"):
-        self.graph = graph
-        self.beta = beta
-        self.normalize = normalize
-        self.method = method
-
-    def _which(self):
-        return "normalized laplacian" if self.normalize else "laplacian"
-
     def _function(self, t):
         return np.exp(-self.beta * t)
 
@@ -246,7 +250,7 @@ class Diffusion(_NodeKernel):
         return {"beta": -t * np.exp(-self.beta * t)}
 
 
-class RegularizedLaplacian(_NodeKernel):
+class RegularizedLaplacian(_LaplacianKernel):
     r"""Regularised Laplacian kernel.
 
     .. math:: K = (I + \beta L)^{-1}
@@ -287,17 +291,6 @@ class RegularizedLaplacian(_NodeKernel):
            [0.25 , 0.5  , 0.25 ],
            [0.125, 0.25 , 0.625]])
     """
-
-    _parameters: ClassVar = _NodeKernel._parameters | {"beta": Number(0), "normalize": Choice(True, False)}
-
-    def __init__(self, graph, beta=1.0, normalize=False, method="auto"):
-        self.graph = graph
-        self.beta = beta
-        self.normalize = normalize
-        self.method = method
-
-    def _which(self):
-        return "normalized laplacian" if self.normalize else "laplacian"
 
     def _function(self, t):
         return 1 / (1 + self.beta * t)

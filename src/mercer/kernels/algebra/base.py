@@ -1,6 +1,7 @@
 """What kernels made of kernels share: children with names, samples prepared once for each child."""
 
 import inspect
+from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
@@ -344,11 +345,13 @@ class Pointwise(Wrapped):
     A subclass gives f in ``_of`` and its derivative in ``_slope``.
     """
 
+    @abstractmethod
     def _of(self, K: np.ndarray) -> np.ndarray:
-        raise NotImplementedError
+        """f, entry by entry."""
 
+    @abstractmethod
     def _slope(self, K: np.ndarray) -> np.ndarray:
-        raise NotImplementedError
+        """The derivative of f, entry by entry."""
 
     def _matrix(self, X, Y):
         return self._of(self.kernel._matrix(X, Y))

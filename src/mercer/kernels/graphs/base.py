@@ -1,5 +1,6 @@
 """Graphs as samples: checked, and packed for the native loops."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
@@ -123,5 +124,6 @@ class GraphFeatureKernel(FeatureKernel):
     def _pack(self, graphs: list[Graph], node_labels: bool) -> Any:
         return pack(graphs, node_labels=node_labels)
 
+    @abstractmethod
     def _count(self, packed: Any) -> SparseFeatures:
-        raise NotImplementedError
+        """What the packed graphs have."""

@@ -1,5 +1,6 @@
 """The base of kernels on strings and other sequences of symbols."""
 
+from abc import abstractmethod
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -32,8 +33,9 @@ class SequenceKernel(Kernel):
         of_X = self.packed.pack(X, name, "X")
         return of_X, of_X if Y is None or Y is X else self.packed.pack(Y, name, "Y")
 
+    @abstractmethod
     def _native_values(self, X: Any, Y: Any, answer: Answer, n_threads: int) -> np.ndarray:
-        raise NotImplementedError
+        """The matrix of packed samples, or their diagonal where Y is None."""
 
     def _matrix(self, X, Y):
         return within_range(self, self._native_values(X, Y, "value", effective_n_threads()))
