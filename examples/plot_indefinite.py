@@ -32,14 +32,15 @@ print(diagnose(K))
 # Clipping removes the negative eigenvalues, flipping turns them over, shifting lifts all of them by the size of the
 # most negative one, and the proxy learns from the labels as well. Squaring, left out in the figure, squares them.
 
-figure, (left, right) = plt.subplots(ncols=2, figsize=(11, 4.4), layout="constrained")
-left.plot(eigenvalues(K), "k", linewidth=2.5, label="as it is")
-for method in ("clip", "flip", "shift", "proxy"):
-    left.plot(eigenvalues(Repair(method).fit_transform(K, y)), label=method)
-left.set_yscale("symlog", linthresh=0.05)
-left.axhline(0.0, color="grey", linewidth=0.8)
-left.set(xlabel="number", ylabel="eigenvalue", title="Spectrum")
-left.legend()
+_, axes = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
+axes.plot(eigenvalues(K), "k", linewidth=2.5, label="as it is")
+for method, line in {"clip": "-", "flip": "-", "shift": "-", "proxy": "--"}.items():
+    axes.plot(eigenvalues(Repair(method).fit_transform(K, y)), line, label=method)
+axes.set_yscale("symlog", linthresh=0.05)
+axes.axhline(0.0, color="grey", linewidth=0.8)
+axes.set(xlabel="number", ylabel="eigenvalue", title="Spectrum")
+axes.legend()
+plt.show()
 
 # %%
 # What machines make of it
@@ -62,9 +63,10 @@ for method in ("clip", "flip", "square", "shift", "proxy"):
     result = machine.fit(K, y)[-1].result_
     print(f"{method:10} {result.status}, gap {result.gap:.2g}")
 
-right.barh(list(scores), [1 - score for score in scores.values()], color=["black"] + ["C0"] * 5)
-right.invert_yaxis()
-right.set(xlabel="share of errors in cross-validation", title="Errors of a support vector machine")
+_, axes = plt.subplots(figsize=(6.4, 3.4), layout="constrained")
+axes.barh(list(scores), [1 - score for score in scores.values()], color=["black"] + ["C0"] * 5)
+axes.invert_yaxis()
+axes.set(xlabel="share of errors in cross-validation", title="Errors of a support vector machine")
 plt.show()
 
 # %%
