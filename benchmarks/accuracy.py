@@ -1,7 +1,8 @@
 """How well kernels on strings and graphs classify real data: ``python -m benchmarks.accuracy [part of a name ...]``.
 
 Ten stratified folds; C is chosen inside each by another five. Beside every figure stands what others have published for
-the data, with a machine and folds of their own. Data sets that are not there are left out, with a message.
+the data, as we recall it, with a machine and folds of their own. Data sets that are not there are left out, with a
+message.
 """
 
 import csv

@@ -41,7 +41,7 @@ class Spectrum(FeatureKernel):
     GappedKmer : Pieces of which only some places count.
     CommonSubstrings : Pieces of any length.
     GapWeighted : Pieces with gaps.
-    mercer.features.ExplicitFeatures : The counts as vectors, for linear machines on millions of strings.
+    mercer.features.ExplicitFeatures : The counts as vectors, for linear machines on very many strings.
 
     Notes
     -----
