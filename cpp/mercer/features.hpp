@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -123,10 +124,16 @@ class KeyNumbers {
 
 // How the values of a common feature are joined before they are summed.
 struct ByProduct {
-  static double join(double v, double w) { return v * w; }
+  template <class Value>
+  static Value join(Value v, Value w) {
+    return v * w;
+  }
 };
 struct ByMinimum {
-  static double join(double v, double w) { return v < w ? v : w; }
+  template <class Value>
+  static Value join(Value v, Value w) {
+    return v < w ? v : w;
+  }
 };
 
 // Features by the ranks of their keys, ascending within a sample; those whose keys have no rank are left out.
@@ -169,7 +176,9 @@ struct RankedFeatures {
   }
 };
 
-// Who has a feature, and how much of it, among some samples: columns of the table of features, those of some ranks.
+// Who has a feature, and how much of it, among some samples (at most 65536): columns of the table of features, those of
+// some ranks.
+template <class Value>
 class FeatureColumns {
  public:
   FeatureColumns(const RankedFeatures& samples, std::size_t begin, std::size_t end, std::uint32_t first,
@@ -188,8 +197,8 @@ class FeatureColumns {
     for (std::size_t i = begin; i < end; ++i) {
       for (std::size_t e = from[i - begin]; e < to[i - begin]; ++e) {
         const std::uint32_t place = next[samples.ranks[e] - first]++;
-        rows_[place] = static_cast<std::uint32_t>(i - begin);
-        values_[place] = samples.values[e];
+        rows_[place] = static_cast<std::uint16_t>(i - begin);
+        values_[place] = static_cast<Value>(samples.values[e]);
       }
     }
   }
@@ -199,34 +208,47 @@ class FeatureColumns {
 
   // sum[j] += join(value, value of j) for the samples j that have the feature
   template <class Join>
-  void add(std::uint32_t rank, double value, double* sum) const {
+  void add(std::uint32_t rank, Value value, Value* sum) const {
     const std::uint32_t end = starts_[rank - first_ + 1];
     for (std::uint32_t e = starts_[rank - first_]; e < end; ++e) sum[rows_[e]] += Join::join(value, values_[e]);
   }
 
  private:
   std::uint32_t first_;
-  std::vector<std::uint32_t> starts_, rows_;
-  std::vector<double> values_;
+  std::vector<std::uint32_t> starts_;
+  std::vector<std::uint16_t> rows_;
+  std::vector<Value> values_;
 };
 
-// out[i * y.rows + j] = sum over common features of the joined values. With `symmetric`, y must be x.
-template <class Join>
-void features_matrix(const SparseFeatures& x, const SparseFeatures& y, bool symmetric, Team& team, double* out) {
-  // Sums of a row over a block of samples stay in the first-level cache, columns of some ranks in the second-level
-  // cache while a tile of rows needs them; there should be several samples in a column.
-  constexpr std::size_t block = 2048, chunk_entries = 32 * 1024, tile_rows = 64;
-  const std::size_t n = x.rows, m = y.rows;
-  if (n == 0 || m == 0) return;
-  const KeyNumbers numbers(y);
-  const std::vector<std::uint32_t> rank = numbers.ranks();
-  const RankedFeatures of_y(y, numbers, rank, team);
-  const RankedFeatures other = symmetric ? RankedFeatures() : RankedFeatures(x, numbers, rank, team);
-  const RankedFeatures& of_x = symmetric ? of_y : other;
-  std::vector<std::uint32_t> sizes(numbers.size(), 0);
+// Are all sums of joined values whole numbers that a float holds? A product or minimum of whole numbers v and w is no
+// larger than v^2 + w^2, so that no sum, and none on the way to it, exceeds two sums of squares.
+inline bool sums_fit_float(const RankedFeatures& samples) {
+  constexpr double largest = 1 << 23;
+  for (std::size_t i = 0; i + 1 < samples.starts.size(); ++i) {
+    double squares = 0.0;
+    for (std::size_t e = samples.starts[i]; e < samples.starts[i + 1]; ++e) {
+      const double value = samples.values[e];
+      if (!(std::abs(value) < largest) || value != std::trunc(value)) return false;
+      squares += value * value;
+    }
+    if (squares > largest) return false;
+  }
+  return true;
+}
+
+// features_matrix with the sums, and what is summed, in numbers of type Value.
+template <class Join, class Value>
+void joined_sums(const RankedFeatures& of_x, const RankedFeatures& of_y, std::size_t n_ranks, bool symmetric,
+                 Team& team, double* out) {
+  // Sums of a row over a block of samples stay in the first-level cache, those of a tile of rows and columns of some
+  // ranks in the second-level cache; there should be several samples in a column.
+  constexpr std::size_t block = 16 * 1024 / sizeof(Value), chunk_entries = 64 * 1024, tile_rows = 32;
+  const std::size_t n = of_x.starts.size() - 1, m = of_y.starts.size() - 1;
+  std::vector<std::uint32_t> sizes(n_ranks, 0);
   for (const std::uint32_t r : of_y.ranks) ++sizes[r];
 
   const std::size_t n_tiles = (n + tile_rows - 1) / tile_rows;
+  std::vector<std::vector<Value>> room(team.size());
   for (std::size_t begin = 0; begin < m; begin += block) {
     const std::size_t end = std::min(m, begin + block);
     // Ranks in chunks, by how much of all samples the block is expected to have.
@@ -239,39 +261,55 @@ void features_matrix(const SparseFeatures& x, const SparseFeatures& y, bool symm
       bounds.push_back(r + 1);
       entries = 0;
     }
-    std::vector<FeatureColumns> columns(bounds.size() - 1, FeatureColumns(of_y, 0, 0, 0, 0));
+    using Columns = FeatureColumns<Value>;
+    std::vector<Columns> columns(bounds.size() - 1, Columns(of_y, 0, 0, 0, 0));
     team.for_each(columns.size(), [&](std::size_t c, std::size_t) {
-      columns[c] = FeatureColumns(of_y, begin, end, bounds[c], bounds[c + 1]);
+      columns[c] = Columns(of_y, begin, end, bounds[c], bounds[c + 1]);
     });
-    team.for_each(n_tiles, [&](std::size_t tile, std::size_t) {
+    team.for_each(n_tiles, [&](std::size_t tile, std::size_t worker) {
       const std::size_t first = tile * tile_rows, last = std::min(n, first + tile_rows);
       if (symmetric && begin >= last) return;  // the upper triangle is the mirror image of the lower one
+      std::vector<Value>& sums = room[worker];
+      sums.assign((last - first) * block, Value{0});
       std::size_t place[tile_rows];
-      for (std::size_t i = first; i < last; ++i) {
-        place[i - first] = of_x.starts[i];
-        std::fill(out + i * m + begin, out + i * m + end, 0.0);
-      }
-      for (const FeatureColumns& some : columns) {
+      for (std::size_t i = first; i < last; ++i) place[i - first] = of_x.starts[i];
+      for (const Columns& some : columns) {
         for (std::size_t i = first; i < last; ++i) {
-          double* sums = out + i * m + begin;
+          Value* row = sums.data() + (i - first) * block;
           std::size_t& e = place[i - first];
           for (; e < of_x.starts[i + 1] && of_x.ranks[e] < some.last(); ++e) {
-            some.template add<Join>(of_x.ranks[e], of_x.values[e], sums);
+            some.template add<Join>(of_x.ranks[e], static_cast<Value>(of_x.values[e]), row);
           }
+        }
+      }
+      for (std::size_t i = first; i < last; ++i) {
+        const Value* row = sums.data() + (i - first) * block;
+        std::copy(row, row + (symmetric ? std::min(end, i + 1) : end) - begin, out + i * m + begin);
+      }
+      if (!symmetric) return;
+      for (std::size_t j = begin; j < std::min(end, last); ++j) {
+        for (std::size_t i = std::max(first, j + 1); i < last; ++i) {
+          out[j * n + i] = sums[(i - first) * block + j - begin];
         }
       }
     });
   }
-  if (!symmetric) return;
-  constexpr std::size_t side = 64;
-  const std::size_t sides = (n + side - 1) / side;
-  team.for_each(sides, [&](std::size_t tile, std::size_t) {
-    for (std::size_t other = 0; other <= tile; ++other) {
-      for (std::size_t i = tile * side; i < std::min(n, (tile + 1) * side); ++i) {
-        for (std::size_t j = other * side; j < std::min(i, (other + 1) * side); ++j) out[j * n + i] = out[i * n + j];
-      }
-    }
-  });
+}
+
+// out[i * y.rows + j] = sum over common features of the joined values. With `symmetric`, y must be x.
+template <class Join>
+void features_matrix(const SparseFeatures& x, const SparseFeatures& y, bool symmetric, Team& team, double* out) {
+  if (x.rows == 0 || y.rows == 0) return;
+  const KeyNumbers numbers(y);
+  const std::vector<std::uint32_t> rank = numbers.ranks();
+  const RankedFeatures of_y(y, numbers, rank, team);
+  const RankedFeatures other = symmetric ? RankedFeatures() : RankedFeatures(x, numbers, rank, team);
+  const RankedFeatures& of_x = symmetric ? of_y : other;
+  if (sums_fit_float(of_x) && sums_fit_float(of_y)) {
+    joined_sums<Join, float>(of_x, of_y, numbers.size(), symmetric, team, out);
+  } else {
+    joined_sums<Join, double>(of_x, of_y, numbers.size(), symmetric, team, out);
+  }
 }
 
 // out[i] = the joined values of all features of sample i with themselves

@@ -21,8 +21,8 @@ struct Owned {
   SparseFeatures view() const { return {keys.data(), values.data(), starts.data(), starts.size() - 1}; }
 };
 
-// Samples with about `size` features out of `different` ones; some have none.
-Owned random_features(std::size_t rows, std::size_t size, std::uint64_t different, unsigned seed) {
+// Samples with about `size` features out of `different` ones, their values multiples of `unit`; some have none.
+Owned random_features(std::size_t rows, std::size_t size, std::uint64_t different, double unit, unsigned seed) {
   std::mt19937_64 rng(seed);
   Owned samples;
   for (std::size_t i = 0; i < rows; ++i) {
@@ -32,7 +32,7 @@ Owned random_features(std::size_t rows, std::size_t size, std::uint64_t differen
     keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
     for (const std::uint64_t key : keys) {
       samples.keys.push_back(key);
-      samples.values.push_back(0.25 * static_cast<double>(1 + rng() % 9));
+      samples.values.push_back(unit * static_cast<double>(1 + rng() % 9));
     }
     samples.starts.push_back(static_cast<std::int64_t>(samples.keys.size()));
   }
@@ -51,8 +51,8 @@ double naive(const SparseFeatures& x, std::size_t i, const SparseFeatures& y, st
 }
 
 template <class Join>
-void test_matrix(std::size_t n, std::size_t m, std::size_t size, std::uint64_t different) {
-  const Owned xs = random_features(n, size, different, 1), ys = random_features(m, size, different, 2);
+void test_matrix(std::size_t n, std::size_t m, std::size_t size, std::uint64_t different, double unit = 0.25) {
+  const Owned xs = random_features(n, size, different, unit, 1), ys = random_features(m, size, different, unit, 2);
   const SparseFeatures x = xs.view(), y = ys.view();
   for (const std::size_t n_threads : {1u, 3u}) {
     Team team(n_threads);
@@ -87,9 +87,13 @@ void test_collect() {
 
 void run_features_tests() {
   test_collect();
-  test_matrix<ByProduct>(150, 210, 20, 50);      // many in common
-  test_matrix<ByProduct>(70, 300, 900, 1500);    // several blocks
-  test_matrix<ByMinimum>(90, 65, 30, 1u << 20);  // hardly any in common
+  for (const double unit : {0.25, 1.0, -1.0, 1000.0, 1001.0, 3e7}) {  // sums in double, in float, beyond float
+    test_matrix<ByProduct>(150, 210, 20, 50, unit);                   // many in common
+    test_matrix<ByMinimum>(90, 65, 30, 1u << 20, unit);               // hardly any in common
+  }
+  test_matrix<ByProduct>(70, 300, 900, 1500);    // several chunks of ranks
+  test_matrix<ByProduct>(70, 4500, 5, 40, 1.0);  // several blocks of samples
+  test_matrix<ByMinimum>(4300, 33, 2, 9, 0.25);
   test_matrix<ByProduct>(1, 1, 3, 2);
   test_matrix<ByProduct>(0, 5, 3, 2);
 }
