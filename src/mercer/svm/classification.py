@@ -15,6 +15,7 @@ from mercer.calibration.calibration import pairs_of
 from mercer.calibration.folds import HeldOut
 from mercer.gram import Gram
 from mercer.kernels.samples import n_samples, row_blocks, take
+from mercer.machines import ClassWeight
 from mercer.multiclass import JointScheme, OwnMachines, Plan, Scheme, Tasks
 from mercer.parameters import Choice, Number
 from mercer.problems import DualProblems, nu_margin, soft_margin
@@ -24,7 +25,6 @@ from mercer.solvers.base import summary
 from mercer.svm.base import SparseRows, SupportVectorMachine, one_or_all
 from mercer.svm.folds import Folds, decide, naming_the_fold
 from mercer.svm.joint import JointlyLabelled
-from mercer.svm.labels import ClassWeight
 from mercer.svm.probabilities import Probabilities
 from mercer.threads import limit_threads
 

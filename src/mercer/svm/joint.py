@@ -9,7 +9,7 @@ from mercer.gram import Gram
 from mercer.multiclass import JointScheme
 from mercer.problems import JointProblem
 from mercer.solvers import BlockDescent, JointResult
-from mercer.svm.labels import Labelled
+from mercer.svm.labels import Schemed
 
 __all__ = ["JointlyLabelled"]
 
@@ -17,7 +17,7 @@ __all__ = ["JointlyLabelled"]
 DEFAULTS = ("smo", "auto")
 
 
-class JointlyLabelled(Labelled):
+class JointlyLabelled(Schemed):
     """What classifiers share that have schemes of machines for two and schemes of one objective, a `JointScheme`."""
 
     C: float
@@ -45,7 +45,7 @@ class JointlyLabelled(Labelled):
 
     def _solver(self) -> Any:
         if not isinstance(self._scheme, JointScheme):
-            return super()._solver()  # type: ignore[safe-super]
+            return super()._solver()
         if isinstance(self.solver, self._joint_solvers):
             return self.solver
         if isinstance(self.solver, str) and self.solver in DEFAULTS:

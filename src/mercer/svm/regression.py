@@ -4,10 +4,10 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
-from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from mercer.gram import Gram
+from mercer.machines import KernelRegressor
 from mercer.parameters import Choice, Number
 from mercer.problems import DualProblem, epsilon_tube, nu_tube
 from mercer.segments import Segments
@@ -19,7 +19,7 @@ from mercer.threads import limit_threads
 __all__ = ["SVR", "NuSVR"]
 
 
-class SupportVectorRegressor(MultiOutputMixin, RegressorMixin, SupportVectorMachine, ABC):
+class SupportVectorRegressor(KernelRegressor, SupportVectorMachine, ABC):
     """What SVR and NuSVR share: outputs, tubes."""
 
     @abstractmethod
@@ -52,9 +52,9 @@ class SupportVectorRegressor(MultiOutputMixin, RegressorMixin, SupportVectorMach
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         self._check_all()
         X, y = self._take_targets(X, y)
+        targets = self._columns(y)
         weight = self._weights(sample_weight, X)
         index = np.flatnonzero(weight)
-        targets = y[:, np.newaxis] if y.ndim == 1 else y
         with limit_threads(self.n_threads):
             gram = self._make_gram(X, weight)
             problems = [self._problem(gram, index, column[index], weight[index]) for column in targets.T]
@@ -71,7 +71,6 @@ class SupportVectorRegressor(MultiOutputMixin, RegressorMixin, SupportVectorMach
             norms.append(float(np.sqrt(problem.squared_norm(result.a, result.gradient))))
             slacks.append(slack)
             shares.append(inner(weight, slack > self.tol) / float(weight.sum()))
-        self._single_output = y.ndim == 1
         self.norm_ = one_or_all(norms)
         self.slack_ = slacks[0] if self._single_output else np.array(slacks).T
         self.margin_errors_ = one_or_all(shares)
@@ -80,25 +79,6 @@ class SupportVectorRegressor(MultiOutputMixin, RegressorMixin, SupportVectorMach
         self._keep_model(X, rows, offsets, results)
         self._warn_unless_solved()
         self.n_support_ = np.array([len(self.support_)])
-
-    def _take_targets(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-        """Checked samples and their values in float64."""
-        X, y = self._take_samples(X, y, multi_output=True, y_numeric=True)
-        return X, check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
-
-    def predict(self, X):
-        """Values.
-
-        Parameters
-        ----------
-        X : n samples
-
-        Returns
-        -------
-        ndarray of shape (n,) or (n, n_outputs)
-        """
-        values = self._raw_decision(X)
-        return values[:, 0] if self._single_output else values
 
 
 def _cancelled(problem: DualProblem, result: SolverResult) -> SolverResult:

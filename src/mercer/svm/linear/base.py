@@ -17,6 +17,7 @@ from sklearn.utils.validation import (
 from mercer.data import RowBlocks
 from mercer.gram import LinearGram
 from mercer.kernels import Linear
+from mercer.machines import VECTORS
 from mercer.multiclass import Model
 from mercer.problems import DualProblem
 from mercer.solvers import (
@@ -29,7 +30,7 @@ from mercer.solvers import (
     combine,
     warn_unless_solved,
 )
-from mercer.svm.base import VECTORS, Machine, one_or_all
+from mercer.svm.base import SolverMachine, one_or_all
 from mercer.threads import limit_threads
 
 __all__ = ["LinearFunction", "LinearMachine", "PricedMachine", "function_of"]
@@ -48,10 +49,10 @@ class LinearFunction(NamedTuple):
     result: SolverResult
 
 
-class LinearMachine(Machine):
+class LinearMachine(SolverMachine):
     """What the linear machines share: weights of features, the kinds of offset, the solver."""
 
-    _parameters = Machine._parameters
+    _parameters = SolverMachine._parameters
 
     coef_: np.ndarray
     intercept_: np.ndarray

@@ -9,6 +9,7 @@ from sklearn.base import ClassifierMixin
 from mercer.calibration.folds import HeldOut
 from mercer.data import RowBlocks
 from mercer.gram import LinearGram
+from mercer.machines import ClassWeight
 from mercer.multiclass import JointScheme, OwnMachines, Plan, Task
 from mercer.parameters import Choice, Number
 from mercer.problems import DualProblem, soft_margin
@@ -16,7 +17,6 @@ from mercer.solvers import BlockDescent, LinearBlockDescent, combine, warn_unles
 from mercer.svm.base import one_or_all
 from mercer.svm.folds import Folds, naming_the_fold
 from mercer.svm.joint import JointlyLabelled
-from mercer.svm.labels import ClassWeight
 from mercer.svm.linear.base import LinearFunction, PricedMachine
 from mercer.threads import limit_threads
 

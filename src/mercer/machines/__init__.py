@@ -1,0 +1,21 @@
+"""What the estimators of all rooms are made of; there is no estimator in here.
+
+A `Machine` checks its parameters and samples; a `KernelMachine` sees samples through a kernel and learns functions that
+are expansions over some of them. What such functions are good for is told by `KernelClassifier`, `KernelRegressor` and
+`KernelTransformer`.
+"""
+
+from mercer.machines.base import VECTORS, KernelMachine, Machine
+from mercer.machines.expansions import KernelClassifier, KernelRegressor, KernelTransformer
+from mercer.machines.labels import ClassWeight, Labelled
+
+__all__ = [
+    "VECTORS",
+    "ClassWeight",
+    "KernelClassifier",
+    "KernelMachine",
+    "KernelRegressor",
+    "KernelTransformer",
+    "Labelled",
+    "Machine",
+]
