@@ -11,6 +11,7 @@ from mercer.gram.diagnosis import Diagnosis, Finding, diagnose
 from mercer.gram.expansions import Expansion
 from mercer.gram.feature_space import Centrality, centrality, distances, distances_to_mean
 from mercer.gram.linear import LinearGram
+from mercer.gram.low_rank import LowRank, low_rank
 from mercer.gram.memory import memory_budget
 from mercer.gram.proxy import ProxyKernel, proxy_kernel
 from mercer.gram.repair import Repair, clip, flip, shift, square
@@ -26,6 +27,7 @@ __all__ = [
     "FunctionGram",
     "Gram",
     "LinearGram",
+    "LowRank",
     "MatrixGram",
     "MatrixSpectrum",
     "ProxyKernel",
@@ -46,6 +48,7 @@ __all__ = [
     "ideal_kernel",
     "is_conditionally_psd",
     "is_psd",
+    "low_rank",
     "make_gram",
     "memory_budget",
     "mmd",

@@ -1,0 +1,157 @@
+"""Kernel matrices by some of their columns."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from sklearn.utils import check_random_state
+
+from mercer.gram.checks import as_matrix
+from mercer.gram.sources import Gram, MatrixGram
+from mercer.parameters import Choice, Number
+
+__all__ = ["LowRank", "low_rank"]
+
+PIVOTS = Choice("random", "greedy", "uniform")
+# Pivots that are proposed at once: their columns come from one product of matrices.
+BLOCK = 128
+# A residual of so many units in the last place of the largest diagonal entry is rounding.
+ROUNDING = 16
+
+
+@dataclass(frozen=True, eq=False)
+class LowRank:
+    """A kernel matrix as far as some samples span it, K ≈ F F'.
+
+    See Also
+    --------
+    low_rank : Makes it.
+    """
+
+    pivots: np.ndarray
+    """The samples, in the order in which they were chosen."""
+    factor: np.ndarray = field(repr=False)
+    """F, shape (n, rank). Its rows of the pivots are a lower triangle."""
+    residual: np.ndarray = field(repr=False)
+    """The diagonal of K - F F', which is positive semi-definite; never negative."""
+
+    @property
+    def rank(self) -> int:
+        """How many samples were chosen."""
+        return len(self.pivots)
+
+    @property
+    def error(self) -> float:
+        """The trace of K - F F': the squared distances of all samples from the span of the pivots."""
+        return float(self.residual.sum())
+
+
+def low_rank(K: Any, rank: int, *, pivots: str = "random", tol: float = 0.0, random_state: Any = 0) -> LowRank:
+    r"""A kernel matrix by the columns of some samples: the partial Cholesky factor with pivots.
+
+    .. math:: K \approx F F^T = K_{:S} K_{SS}^{-1} K_{S:}
+
+    the best approximation in the span of the samples S, and never more than K. A pivot is a sample that the ones
+    before it do not explain well.
+
+    Parameters
+    ----------
+    K : array of shape (n, n), or Gram
+        Positive semi-definite. Of a Gram only `rank` rows, and some more, are asked for.
+    rank : int >= 1
+        How many samples at most; fewer if they span all.
+    pivots : {"random", "greedy", "uniform"}, default="random"
+        The next pivot has a chance in proportion to its residual [1]_, is the one of the largest residual, or any.
+        Random ones are nearly as good as eigenvectors, and outliers do not mislead them.
+    tol : float >= 0, default=0.0
+        Enough when the trace of the residual is at most this share of that of K.
+    random_state : int, RandomState or None, default=0
+        Draws the pivots.
+
+    Returns
+    -------
+    LowRank
+
+    Notes
+    -----
+    Time O(n rank^2) and `rank` columns of K, in blocks: proposals that those before them in the block already explain
+    are rejected [2]_, so that the pivots are drawn as if one by one. By BLAS: equal up to rounding for any number of
+    threads.
+
+    References
+    ----------
+    .. [1] Y. Chen, E. N. Epperly, J. A. Tropp, R. J. Webber, Randomly pivoted Cholesky, 2025.
+    .. [2] E. N. Epperly, J. A. Tropp, R. J. Webber, Embrace rejection: kernel matrix approximation by accelerated
+       randomly pivoted Cholesky, 2024.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.gram import low_rank
+    >>> X = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 2.0], [3.0, 1.0]])
+    >>> found = low_rank(X @ X.T, 4)
+    >>> found.rank, bool(np.allclose(found.factor @ found.factor.T, X @ X.T))
+    (2, True)
+    """
+    if problem := Number(1, integer=True).problem(rank):
+        raise ValueError(f"rank {problem}")
+    if problem := Number(0).problem(tol):
+        raise ValueError(f"tol {problem}")
+    if problem := PIVOTS.problem(pivots):
+        raise ValueError(f"pivots {problem}")
+    gram = K if isinstance(K, Gram) else MatrixGram.of_checked(as_matrix(K), None)
+    rng = check_random_state(random_state)
+    diagonal = gram.diag()
+    rounding = ROUNDING * float(np.finfo(np.float64).eps) * float(diagonal.max(initial=0.0))
+    if diagonal.min(initial=0.0) < -rounding:
+        raise ValueError(f"K must be positive semi-definite, its diagonal has {diagonal.min():.3g}.")
+    n, wanted = gram.n, min(rank, gram.n)
+    factor = np.empty((n, wanted), order="F")
+    residual, chosen = np.maximum(diagonal, 0.0), np.empty(0, dtype=np.int64)
+    enough = tol * float(residual.sum())
+    order = rng.permutation(n)
+    while len(chosen) < wanted:
+        residual[residual <= rounding] = 0.0
+        if not residual.any() or residual.sum() <= enough:
+            break
+        k = len(chosen)
+        size = min(BLOCK, wanted - k)
+        if pivots == "random":
+            proposed = rng.choice(n, size=size, p=residual / residual.sum())
+        else:
+            proposed = order[residual[order] > 0][:size] if pivots == "uniform" else np.argmax(residual, keepdims=True)
+        known = factor[:, :k]
+        block = gram.square(proposed) - known[proposed] @ known[proposed].T
+        residual[proposed] = np.minimum(residual[proposed], np.maximum(np.diagonal(block), 0.0))  # what it really is
+        kept, triangle = _accepted(block, rounding, rng if pivots == "random" else None)
+        if not len(kept):
+            continue
+        new = proposed[kept]
+        columns = gram.rows(new).T - known @ known[new].T
+        columns = solve_triangular(triangle, columns.T, lower=True, check_finite=False).T
+        factor[:, k : k + len(new)] = columns
+        # Of the pivots nothing is left, and above the diagonal of the triangle there is nothing.
+        factor[new, k : k + len(new)] = triangle
+        factor[chosen, k : k + len(new)] = 0.0
+        residual = np.maximum(residual - np.einsum("ij,ij->i", columns, columns), 0.0)
+        residual[new] = 0.0
+        chosen = np.concatenate([chosen, new])
+    return LowRank(chosen, np.ascontiguousarray(factor[:, : len(chosen)]), residual)
+
+
+def _accepted(block: np.ndarray, rounding: float, rng: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Which of the proposals become pivots, and the Cholesky factor of their block of the residual.
+
+    With a generator, each has the chance that is left of its residual after those before it.
+    """
+    proposed, left = np.diagonal(block).copy(), block.copy()
+    chance = np.zeros(len(block)) if rng is None else rng.random_sample(len(block))
+    columns, kept = np.zeros_like(block), []
+    for i in range(len(block)):
+        if left[i, i] <= rounding or chance[i] * proposed[i] >= left[i, i]:
+            continue
+        columns[i:, i] = left[i:, i] / np.sqrt(left[i, i])
+        left[i + 1 :, i + 1 :] -= np.outer(columns[i + 1 :, i], columns[i + 1 :, i])
+        kept.append(i)
+    return np.array(kept, dtype=np.int64), columns[np.ix_(kept, kept)]
