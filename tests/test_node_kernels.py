@@ -1,5 +1,7 @@
 """Kernels between the nodes of one graph: equations of the seeds, and graphs too large for a matrix."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from graph_samples import random_graph
@@ -9,7 +11,7 @@ from scipy.linalg import expm
 from mercer import SVC
 from mercer.data import Graph
 from mercer.errors import DomainError
-from mercer.kernels import Diffusion, PStepRandomWalk, RegularizedLaplacian, VonNeumann
+from mercer.kernels import Diffusion, PStepRandomWalk, RegularizedLaplacian, VonNeumann, nodes
 from mercer.kernels.nodes import chebyshev_series
 
 GRAPH = random_graph(np.random.default_rng(2), 12, edges=0.25, weighted=True, loops=True)
@@ -224,6 +226,18 @@ def test_columns_do_not_depend_on_their_company():
     many = np.arange(0, 5000, 70)
     K = kernel(many, many[:3])
     assert_array_equal(kernel(many[5:9], many[1:2]), K[5:9, 1:2])
+
+
+def test_all_nodes_against_a_few_take_no_matrix_of_all_nodes(monkeypatch):
+    n = 1500
+    monkeypatch.setattr(nodes, "COLUMN_ENTRIES", 20 * n)
+    kernel = Diffusion(path(n), 0.1, method="products")
+    tracemalloc.start()
+    K = kernel(range(n), [3, 700])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < n * n  # bytes: an eighth of the matrix
+    assert_array_equal(K[[3, 700]], kernel([3, 700]))
 
 
 @pytest.mark.parametrize("function", [np.exp, lambda t: 1 / (1 + 50 * t), lambda t: t**3 - t, np.ones_like])

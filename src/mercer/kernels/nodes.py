@@ -156,12 +156,14 @@ class _NodeKernel(Kernel):
 
     def _entries(self, rows: np.ndarray, columns: np.ndarray, function: Callable) -> np.ndarray:
         """Entries of f(M) from its columns: (f(M)_ij + f(M)_ji) / 2, whatever the order of the two nodes."""
-        found, where = np.unique(np.concatenate([rows, columns]), return_inverse=True)
-        i, j = where[: len(rows)], where[len(rows) :]
         if len(rows) == 0 or len(columns) == 0:
             return np.zeros((len(rows), len(columns)))
-        F = self._column_entries(found, function, lambda _, block: block[found])
-        return (F[np.ix_(i, j)] + F.T[np.ix_(i, j)]) / 2
+        x, i = np.unique(rows, return_inverse=True)
+        y, j = np.unique(columns, return_inverse=True)
+        F = self._column_entries(y, function, lambda _, block: block[x])
+        # No entry between two nodes of the same side is held: one side may be the whole graph.
+        mirrored = F if np.array_equal(x, y) else self._column_entries(x, function, lambda _, block: block[y])
+        return (F[np.ix_(i, j)] + mirrored.T[np.ix_(i, j)]) / 2
 
     def _column_entries(self, nodes: np.ndarray, function: Callable, read: Callable) -> np.ndarray:
         """What `read` takes of the columns of f(M) that belong to some nodes.
