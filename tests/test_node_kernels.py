@@ -248,6 +248,28 @@ def test_chebyshev_series(function):
     assert_allclose(found, function(t), atol=1e-13 * np.abs(function(t)).max())
 
 
+@pytest.mark.parametrize("steepness", [1e2, 1e4, 1e6])
+def test_as_many_products_as_the_root_of_time(steepness):
+    """Also where a function falls to nothing so fast that the first points do not see it."""
+    for function in (lambda t: np.exp(-steepness * t), lambda t: 1 / (1 + steepness * t)):
+        coefficients = chebyshev_series(function, 0.0, 4.0)
+        assert len(coefficients) < 50 * np.sqrt(steepness)
+        t = np.geomspace(1e-12, 4.0, 200)
+        assert_allclose(np.polynomial.chebyshev.chebval(t / 2 - 1, coefficients), function(t), atol=1e-9)
+
+
+@pytest.mark.parametrize("share", [0.9, 0.999, 0.99999])
+def test_von_neumann_close_to_its_bound(share):
+    decay = share / np.linalg.eigvalsh(GRAPH.adjacency().toarray()).max()
+    by_products, by_eigenvalues = (VonNeumann(GRAPH, decay, method)(NODES) for method in ("products", "eigen"))
+    assert_allclose(by_products, by_eigenvalues, rtol=1e-9, atol=1e-9 * by_eigenvalues.max())
+
+
+def test_long_diffusion_by_products():
+    graph = path(30)
+    assert_allclose(Diffusion(graph, 1e6, method="products")(range(30)), np.full((30, 30), 1 / 30), rtol=1e-9)
+
+
 def test_chebyshev_series_gives_up():
     with pytest.raises(ValueError, match="too many products"):
         chebyshev_series(lambda t: np.sqrt(np.abs(t - 0.3)), 0.0, 1.0)

@@ -24,6 +24,7 @@ MOST_DECOMPOSED = 2000
 COLUMN_ENTRIES = 1 << 23
 # Steps towards the spectral radius of a large graph, at most.
 POWER_STEPS = 200
+EPS = np.finfo(np.float64).eps
 # Terms of a series in Chebyshev's polynomials, at most.
 MOST_TERMS = 1 << 20
 
@@ -515,16 +516,26 @@ def _bound_of_radius(A: csr_array) -> float:
 
 def chebyshev_series(function: Callable[[np.ndarray], np.ndarray], low: float, high: float) -> np.ndarray:
     """Coefficients of Chebyshev's polynomials on [low, high] that give a smooth function to rounding."""
+    ends = function(np.array([low, high]))
     size = 16
     while size <= MOST_TERMS:
-        angles = np.pi * (np.arange(size) + 0.5) / size
-        values = function((high + low) / 2 + (high - low) / 2 * np.cos(angles))
+        # The points (high + low) / 2 + (high - low) / 2 cos(angle), by half angles: their distances to `low`, where
+        # functions are steep, are right to the last digits.
+        half_angles = np.pi * (np.arange(size)[::-1] + 0.5) / (2 * size)
+        points = low + (high - low) * np.sin(half_angles) ** 2
+        values = function(points)
         coefficients = dct(values, type=2) / size
         coefficients[0] /= 2
-        above_rounding = np.flatnonzero(np.abs(coefficients) > 1e-15 * np.abs(coefficients).max())
+        change = np.abs(function(points * (1 + EPS)) - values)  # by the rounding of a point
+        rounding = 1e-15 * np.abs(coefficients).max() + 2 * change.mean()
+        above_rounding = np.flatnonzero(np.abs(coefficients) > rounding)
         last = above_rounding[-1] if len(above_rounding) else 0
         if last < size - size // 4:  # what comes after it is rounding alone
-            return coefficients[: last + 1]
+            found = coefficients[: last + 1]
+            # A function that is large at one end alone may have no point where it is.
+            sums = np.array([found[::2].sum() - found[1::2].sum(), found.sum()])
+            if np.abs(sums - ends).max() <= 1e-9 * max(np.abs(ends).max(), np.abs(values).max()):
+                return found
         size *= 2
     raise ValueError("The function of the matrix needs too many products; take a parameter further from its bound.")
 
