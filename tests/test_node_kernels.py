@@ -118,7 +118,7 @@ def test_names_and_numbers():
         assert_array_equal(Diffusion(named)(X, ["Bob"]), expected)
     with pytest.raises(DomainError, match="Diffusion works on nodes of its graph, by name, got 0 in X"):
         Diffusion(named)([0, 1])
-    with pytest.raises(DomainError, match="by number, from 0 to 2, got 3 in Y"):
+    with pytest.raises(DomainError, match="by number, below 3, got 3 in Y"):
         Diffusion(plain)([0], [3])
     with pytest.raises(DomainError, match="Diffusion works on nodes of its graph, got a dict"):
         Diffusion(plain)({0: 1})

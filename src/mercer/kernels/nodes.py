@@ -13,7 +13,7 @@ from mercer.errors import DomainError
 from mercer.kernels.base import Kernel
 from mercer.kernels.samples import describe
 from mercer.kernels.vectors import Linear
-from mercer.parameters import Choice, Number
+from mercer.parameters import Choice, Number, told_bound
 from mercer.sums import inner
 
 __all__ = ["Diffusion", "PStepRandomWalk", "RegularizedLaplacian", "VonNeumann"]
@@ -98,8 +98,7 @@ class _NodeKernel(Kernel):
             try:
                 numbers[i] = number_of[node]
             except (KeyError, TypeError) as error:
-                n = self.graph.n_nodes
-                called = "by name" if self.graph.names else f"by number, from 0 to {n - 1}"
+                called = "by name" if self.graph.names else f"by number, below {self.graph.n_nodes}"
                 raise DomainError(
                     f"{type(self).__name__} works on nodes of its graph, {called}, got {node!r} in {name}."
                 ) from error
@@ -423,8 +422,8 @@ class VonNeumann(_NodeKernel):
         radius = _radius(self.graph)
         if not self.decay * radius < 1:
             raise ValueError(
-                f"decay must be a float >= 0 and below {1 / radius:.6g}, the inverse of the spectral radius of the "
-                f"graph, got {self.decay}."
+                f"decay must be a float >= 0 and below {told_bound(1 / radius)}, the inverse of the spectral radius of "
+                f"the graph, got {self.decay}."
             )
 
     def _function(self, t):
