@@ -313,7 +313,7 @@ def test_walks_from_a_graph_to_itself_are_never_negative():
 
 def test_walks_that_do_not_fit_into_numbers_are_refused():
     complete = Graph(40, [(i, j) for i in range(40) for j in range(i)], node_labels="C" * 40)
-    with pytest.raises(ValueError, match="too large for float64, .* use a smaller decay"):
+    with pytest.raises(ValueError, match=r"too large for float64, .* use a smaller decay"):
         RandomWalk(10.0, kind="exponential")([complete])
 
 

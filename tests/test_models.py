@@ -313,6 +313,7 @@ def test_a_model_of_your_own():
         (lambda: MarginalizedCount(CLOUD), "model must have a method expected_counts"),
         (lambda: Fisher(COINS, "whole"), "information must be 'exact', .* got 'whole'"),
         (lambda: Fisher(COINS, None), "information must be"),
+        (lambda: Fisher(COINS, [[1.0], [1.0, 2.0]]), "information must be 'exact', .* or an array of numbers"),
         (lambda: Fisher(COINS, "exact"), "<HiddenMarkovModel .* has no information matrix in closed form"),
         (lambda: Fisher(COINS, np.eye(3)), r"information has shape \(3, 3\), the model has 12 scores"),
         (lambda: Fisher(COINS, -np.ones(12)), "finite entries >= 0"),
