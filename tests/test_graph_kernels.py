@@ -286,6 +286,8 @@ def test_decay_is_refused_from_the_largest_admissible_value_on(labelled, directe
     largest = float(str(caught.value).split("below ")[1].split()[0])
     with pytest.raises(ValueError, match="decay must be below"):
         RandomWalk(1.001 * largest, node_labels=labelled)(samples)
+    if not directed:  # the series of directed graphs is too slow there
+        assert np.isfinite(RandomWalk(largest, node_labels=labelled)(samples)).all()  # it is told rounded down
     K = RandomWalk(0.999 * largest, node_labels=labelled)(samples)
     assert np.isfinite(K).all()
     assert (K > 0).all()
@@ -311,7 +313,7 @@ def test_walks_from_a_graph_to_itself_are_never_negative():
 
 def test_walks_that_do_not_fit_into_numbers_are_refused():
     complete = Graph(40, [(i, j) for i in range(40) for j in range(i)], node_labels="C" * 40)
-    with pytest.raises(ValueError, match="too large for float64; use a smaller decay"):
+    with pytest.raises(ValueError, match=r"too large for float64, .* use a smaller decay"):
         RandomWalk(10.0, kind="exponential")([complete])
 
 

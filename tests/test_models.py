@@ -207,6 +207,15 @@ def test_a_grammar_of_nltk():
     assert StochasticGrammar.from_nltk(nltk.PCFG.fromstring(text)) == StochasticGrammar.from_string(text)
 
 
+def test_what_is_never_used_stays_as_it_was():
+    """Without pseudo-counts: no transition of one letter, no rule of a symbol that is not reached."""
+    model = HiddenMarkovModel.from_data(["a", "b"], 2, pseudo_count=0.0, random_state=0)
+    assert_allclose(model.transition.sum(axis=1), 1.0)
+    grammar = StochasticGrammar.from_string("S -> A A [0.5] | 'b' [0.5]\nA -> 'a' [0.7] | 'b' [0.3]")
+    found = {(head, *body): share for head, body, share in grammar.refined(["b"], pseudo_count=0.0).rules}
+    assert found == {("S", "A", "A"): 0.0, ("S", "b"): 1.0, ("A", "a"): 0.7, ("A", "b"): 0.3}
+
+
 # --- what is refused --------------------------------------------------------------------------------------
 
 
@@ -220,7 +229,11 @@ def test_a_grammar_of_nltk():
         (lambda: HiddenMarkovModel([1.0], [[1.0]], [[1.0]], "a", "angles"), "coordinates must be 'logits' or"),
         (lambda: HiddenMarkovModel([[1.0]], [[1.0]], [[1.0]], "a"), "start .* must be an array of 1 dim"),
         (lambda: HiddenMarkovModel.from_hmmlearn("x"), "fitted CategoricalHMM, got 'x'"),
-        (lambda: HiddenMarkovModel.from_data(["ab"], 0), "n_states >= 1"),
+        (lambda: HiddenMarkovModel.from_data(["ab"], 0), "n_states must be an int >= 1, got 0"),
+        (lambda: HiddenMarkovModel.from_data(["ab"], 2.5), "n_states must be an int >= 1, got 2.5"),
+        (lambda: HiddenMarkovModel.from_data(["ab"], 1, pseudo_count=-1.0), "pseudo_count must be a float >= 0"),
+        (lambda: HiddenMarkovModel.from_data([""], 1), "takes its letters from X, which has none"),
+        (lambda: HiddenMarkovModel.from_data(["ab"], 1, sample_weight=[np.inf]), "sample_weight must be >= 0"),
         (lambda: HiddenMarkovModel.from_data(["ab"], 1, sample_weight=[0.0]), "sample_weight must be >= 0"),
         (lambda: GaussianModel([0.0, 0.0], [[1.0, 2.0], [2.0, 1.0]]), "must be positive definite"),
         (lambda: GaussianModel([0.0, 0.0], [1.0, 0.0]), "must be positive definite"),
@@ -300,6 +313,7 @@ def test_a_model_of_your_own():
         (lambda: MarginalizedCount(CLOUD), "model must have a method expected_counts"),
         (lambda: Fisher(COINS, "whole"), "information must be 'exact', .* got 'whole'"),
         (lambda: Fisher(COINS, None), "information must be"),
+        (lambda: Fisher(COINS, [[1.0], [1.0, 2.0]]), "information must be 'exact', .* or an array of numbers"),
         (lambda: Fisher(COINS, "exact"), "<HiddenMarkovModel .* has no information matrix in closed form"),
         (lambda: Fisher(COINS, np.eye(3)), r"information has shape \(3, 3\), the model has 12 scores"),
         (lambda: Fisher(COINS, -np.ones(12)), "finite entries >= 0"),

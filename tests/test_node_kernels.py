@@ -1,5 +1,7 @@
 """Kernels between the nodes of one graph: equations of the seeds, and graphs too large for a matrix."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from graph_samples import random_graph
@@ -9,7 +11,7 @@ from scipy.linalg import expm
 from mercer import SVC
 from mercer.data import Graph
 from mercer.errors import DomainError
-from mercer.kernels import Diffusion, PStepRandomWalk, RegularizedLaplacian, VonNeumann
+from mercer.kernels import Diffusion, PStepRandomWalk, RegularizedLaplacian, VonNeumann, nodes
 from mercer.kernels.nodes import chebyshev_series
 
 GRAPH = random_graph(np.random.default_rng(2), 12, edges=0.25, weighted=True, loops=True)
@@ -116,7 +118,7 @@ def test_names_and_numbers():
         assert_array_equal(Diffusion(named)(X, ["Bob"]), expected)
     with pytest.raises(DomainError, match="Diffusion works on nodes of its graph, by name, got 0 in X"):
         Diffusion(named)([0, 1])
-    with pytest.raises(DomainError, match="by number, from 0 to 2, got 3 in Y"):
+    with pytest.raises(DomainError, match="by number, below 3, got 3 in Y"):
         Diffusion(plain)([0], [3])
     with pytest.raises(DomainError, match="Diffusion works on nodes of its graph, got a dict"):
         Diffusion(plain)({0: 1})
@@ -226,12 +228,46 @@ def test_columns_do_not_depend_on_their_company():
     assert_array_equal(kernel(many[5:9], many[1:2]), K[5:9, 1:2])
 
 
+def test_all_nodes_against_a_few_take_no_matrix_of_all_nodes(monkeypatch):
+    n = 1500
+    monkeypatch.setattr(nodes, "COLUMN_ENTRIES", 20 * n)
+    kernel = Diffusion(path(n), 0.1, method="products")
+    tracemalloc.start()
+    K = kernel(range(n), [3, 700])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < n * n  # bytes: an eighth of the matrix
+    assert_array_equal(K[[3, 700]], kernel([3, 700]))
+
+
 @pytest.mark.parametrize("function", [np.exp, lambda t: 1 / (1 + 50 * t), lambda t: t**3 - t, np.ones_like])
 def test_chebyshev_series(function):
     coefficients = chebyshev_series(function, 0.0, 3.0)
     t = np.linspace(0.0, 3.0, 101)
     found = np.polynomial.chebyshev.chebval((t - 1.5) / 1.5, coefficients)
     assert_allclose(found, function(t), atol=1e-13 * np.abs(function(t)).max())
+
+
+@pytest.mark.parametrize("steepness", [1e2, 1e4, 1e6])
+def test_as_many_products_as_the_root_of_time(steepness):
+    """Also where a function falls to nothing so fast that the first points do not see it."""
+    for function in (lambda t: np.exp(-steepness * t), lambda t: 1 / (1 + steepness * t)):
+        coefficients = chebyshev_series(function, 0.0, 4.0)
+        assert len(coefficients) < 50 * np.sqrt(steepness)
+        t = np.geomspace(1e-12, 4.0, 200)
+        assert_allclose(np.polynomial.chebyshev.chebval(t / 2 - 1, coefficients), function(t), atol=1e-9)
+
+
+@pytest.mark.parametrize("share", [0.9, 0.999, 0.99999])
+def test_von_neumann_close_to_its_bound(share):
+    decay = share / np.linalg.eigvalsh(GRAPH.adjacency().toarray()).max()
+    by_products, by_eigenvalues = (VonNeumann(GRAPH, decay, method)(NODES) for method in ("products", "eigen"))
+    assert_allclose(by_products, by_eigenvalues, rtol=1e-9, atol=1e-9 * by_eigenvalues.max())
+
+
+def test_long_diffusion_by_products():
+    graph = path(30)
+    assert_allclose(Diffusion(graph, 1e6, method="products")(range(30)), np.full((30, 30), 1 / 30), rtol=1e-9)
 
 
 def test_chebyshev_series_gives_up():

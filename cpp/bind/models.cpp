@@ -67,19 +67,23 @@ nb::object hmm_pairs(Vector<double> start, Matrix<double> transition, Matrix<dou
   std::vector<std::vector<std::uint64_t>> keys;
   std::vector<std::vector<double>> values;
   std::vector<std::int64_t> ends{0};
-  std::vector<std::uint64_t> all_keys;
-  std::vector<double> all_values;
+  std::unique_ptr<std::uint64_t[]> all_keys;
+  std::unique_ptr<double[]> all_values;
   {
     nb::gil_scoped_release unlocked;
     Team team(n_threads, SignalPoll());
     hidden_markov_pairs(model, x, team, logarithms.get(), keys, values);
-    for (std::size_t i = 0; i < x.rows; ++i) {
-      all_keys.insert(all_keys.end(), keys[i].begin(), keys[i].end());
-      all_values.insert(all_values.end(), values[i].begin(), values[i].end());
-      ends.push_back(static_cast<std::int64_t>(all_keys.size()));
-    }
+    for (const auto& some : keys) ends.push_back(ends.back() + static_cast<std::int64_t>(some.size()));
+    all_keys = room_for<std::uint64_t>(static_cast<std::size_t>(ends.back()));
+    all_values = room_for<double>(static_cast<std::size_t>(ends.back()));
+    team.for_each(x.rows, [&](std::size_t i, std::size_t) {
+      std::copy(keys[i].begin(), keys[i].end(), all_keys.get() + ends[i]);
+      std::copy(values[i].begin(), values[i].end(), all_values.get() + ends[i]);
+    });
   }
-  return nb::make_tuple(own(std::move(logarithms), {x.rows}), own(all_keys), own(all_values), own(ends));
+  const std::size_t n = static_cast<std::size_t>(ends.back());
+  return nb::make_tuple(own(std::move(logarithms), {x.rows}), own(std::move(all_keys), {n}),
+                        own(std::move(all_values), {n}), own(ends));
 }
 
 // A grammar with whatever keeps its arrays alive.

@@ -10,6 +10,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "parallel.hpp"
@@ -122,7 +124,7 @@ class KeyNumbers {
   std::size_t size_ = 0;
 };
 
-// How the values of a common feature are joined before they are summed.
+// How the values of a common feature are joined before they are summed: numbers, or vectors of them.
 struct ByProduct {
   template <class Value>
   static Value join(Value v, Value w) {
@@ -201,7 +203,11 @@ class FeatureColumns {
         values_[place] = static_cast<Value>(samples.values[e]);
       }
     }
+    if constexpr (finds_runs) find_runs();
   }
+
+  // Whether features are added in runs that the same samples have. Whole numbers count single things: few such runs.
+  static constexpr bool finds_runs = std::is_same_v<Value, double>;
 
   std::uint32_t first() const { return first_; }
   std::uint32_t last() const { return first_ + static_cast<std::uint32_t>(starts_.size() - 1); }
@@ -213,9 +219,51 @@ class FeatureColumns {
     for (std::uint32_t e = starts_[rank - first_]; e < end; ++e) sum[rows_[e]] += Join::join(value, values_[e]);
   }
 
+  // One past the last of the features that the same samples have as this one.
+  std::uint32_t run_end(std::uint32_t rank) const { return run_ends_[rank - first_]; }
+
+  // The same for several features of one run, some sums at a time: these stay in registers, feature after feature.
+  template <class Join>
+  void add_run(const std::uint32_t* ranks, const double* values, std::size_t size, double* sum) const {
+    const std::uint32_t begin = starts_[ranks[0] - first_], samples = starts_[ranks[0] - first_ + 1] - begin;
+    const std::uint16_t* rows = rows_.data() + begin;
+    std::uint32_t k = 0;
+    for (; k + at_once <= samples; k += at_once) {
+      Pair sums[at_once / 2];
+      for (std::uint32_t p = 0; p < at_once; ++p) sums[p / 2][p % 2] = sum[rows[k + p]];
+      for (std::size_t f = 0; f < size; ++f) {
+        const double* column = values_.data() + starts_[ranks[f] - first_] + k;
+        const Pair value = {values[f], values[f]};
+        for (std::uint32_t p = 0; p < at_once / 2; ++p) {
+          Pair other;
+          std::memcpy(&other, column + 2 * p, sizeof(Pair));
+          sums[p] += Join::join(value, other);
+        }
+      }
+      for (std::uint32_t p = 0; p < at_once; ++p) sum[rows[k + p]] = sums[p / 2][p % 2];
+    }
+    for (std::size_t f = 0; f < size; ++f) {
+      const double* column = values_.data() + starts_[ranks[f] - first_];
+      for (std::uint32_t last = k; last < samples; ++last) sum[rows[last]] += Join::join(values[f], column[last]);
+    }
+  }
+
  private:
+  typedef double Pair __attribute__((vector_size(16)));
+  static constexpr std::uint32_t at_once = 16;
+
+  void find_runs() {
+    run_ends_.resize(starts_.size() - 1);
+    const auto rows_of = [&](std::size_t c) { return rows_.begin() + starts_[c]; };
+    for (std::size_t c = run_ends_.size(); c-- > 0;) {
+      const bool shared =
+          c + 1 < run_ends_.size() && std::equal(rows_of(c), rows_of(c + 1), rows_of(c + 1), rows_of(c + 2));
+      run_ends_[c] = shared ? run_ends_[c + 1] : first_ + static_cast<std::uint32_t>(c + 1);
+    }
+  }
+
   std::uint32_t first_;
-  std::vector<std::uint32_t> starts_;
+  std::vector<std::uint32_t> starts_, run_ends_;
   std::vector<std::uint16_t> rows_;
   std::vector<Value> values_;
 };
@@ -278,6 +326,16 @@ void joined_sums(const RankedFeatures& of_x, const RankedFeatures& of_y, std::si
           Value* row = sums.data() + (i - first) * block;
           std::size_t& e = place[i - first];
           for (; e < of_x.starts[i + 1] && of_x.ranks[e] < some.last(); ++e) {
+            if constexpr (Columns::finds_runs) {
+              const std::uint32_t run_end = some.run_end(of_x.ranks[e]);
+              std::size_t next = e + 1;
+              while (next < of_x.starts[i + 1] && of_x.ranks[next] < run_end) ++next;
+              if (next > e + 1) {
+                some.template add_run<Join>(&of_x.ranks[e], &of_x.values[e], next - e, row);
+                e = next - 1;
+                continue;
+              }
+            }
             some.template add<Join>(of_x.ranks[e], static_cast<Value>(of_x.values[e]), row);
           }
         }

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Choice", "Number", "check_parameters"]
+__all__ = ["Choice", "Number", "check_parameters", "told_bound"]
 
 
 @dataclass(frozen=True)
@@ -77,3 +77,11 @@ def check_parameters(owner: Any) -> None:
     for name, rule in owner._parameters.items():
         if problem := rule.problem(getattr(owner, name)):
             raise ValueError(f"{name} {problem}")
+
+
+def told_bound(bound: float) -> str:
+    """Six digits of an upper bound > 0 for a message: rounded down, so that what is told is admissible."""
+    told = f"{bound:.6g}"
+    if float(told) > bound * (1 + 1e-12):  # but 0.49999999999999994 is told as 0.5
+        told = f"{float(told) - 10.0 ** (math.floor(math.log10(bound)) - 5):.6g}"
+    return told

@@ -22,12 +22,19 @@ struct Owned {
 };
 
 // Samples with about `size` features out of `different` ones, their values multiples of `unit`; some have none.
-Owned random_features(std::size_t rows, std::size_t size, std::uint64_t different, double unit, unsigned seed) {
+// Features come in runs of `run`, which a sample has all of, or nearly all.
+Owned random_features(std::size_t rows, std::size_t size, std::uint64_t different, double unit, std::uint64_t run,
+                      unsigned seed) {
   std::mt19937_64 rng(seed);
   Owned samples;
   for (std::size_t i = 0; i < rows; ++i) {
     std::vector<std::uint64_t> keys;
-    for (std::size_t e = 0; e < (i % 7 == 3 ? 0 : size); ++e) keys.push_back((rng() % different) << (rng() % 2 * 40));
+    for (std::size_t e = 0; e < (i % 7 == 3 ? 0 : size); ++e) {
+      const std::uint64_t first = (rng() % different * run) << (rng() % 2 * 40);
+      for (std::uint64_t key = first; key < first + run; ++key) {
+        if (run == 1 || rng() % 200 > 0) keys.push_back(key);
+      }
+    }
     std::sort(keys.begin(), keys.end());
     keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
     for (const std::uint64_t key : keys) {
@@ -51,8 +58,10 @@ double naive(const SparseFeatures& x, std::size_t i, const SparseFeatures& y, st
 }
 
 template <class Join>
-void test_matrix(std::size_t n, std::size_t m, std::size_t size, std::uint64_t different, double unit = 0.25) {
-  const Owned xs = random_features(n, size, different, unit, 1), ys = random_features(m, size, different, unit, 2);
+void test_matrix(std::size_t n, std::size_t m, std::size_t size, std::uint64_t different, double unit = 0.25,
+                 std::uint64_t run = 1) {
+  const Owned xs = random_features(n, size, different, unit, run, 1);
+  const Owned ys = random_features(m, size, different, unit, run, 2);
   const SparseFeatures x = xs.view(), y = ys.view();
   for (const std::size_t n_threads : {1u, 3u}) {
     Team team(n_threads);
@@ -94,6 +103,8 @@ void run_features_tests() {
   test_matrix<ByProduct>(70, 300, 900, 1500);    // several chunks of ranks
   test_matrix<ByProduct>(70, 4500, 5, 40, 1.0);  // several blocks of samples
   test_matrix<ByMinimum>(4300, 33, 2, 9, 0.25);
+  test_matrix<ByProduct>(60, 75, 6, 8, 0.25, 9);  // many that the same samples have
+  test_matrix<ByMinimum>(75, 60, 6, 8, 0.25, 9);
   test_matrix<ByProduct>(1, 1, 3, 2);
   test_matrix<ByProduct>(0, 5, 3, 2);
 }

@@ -13,7 +13,7 @@ from mercer.errors import DomainError
 from mercer.kernels.base import Kernel
 from mercer.kernels.samples import describe
 from mercer.kernels.vectors import Linear
-from mercer.parameters import Choice, Number
+from mercer.parameters import Choice, Number, told_bound
 from mercer.sums import inner
 
 __all__ = ["Diffusion", "PStepRandomWalk", "RegularizedLaplacian", "VonNeumann"]
@@ -24,6 +24,7 @@ MOST_DECOMPOSED = 2000
 COLUMN_ENTRIES = 1 << 23
 # Steps towards the spectral radius of a large graph, at most.
 POWER_STEPS = 200
+EPS = np.finfo(np.float64).eps
 # Terms of a series in Chebyshev's polynomials, at most.
 MOST_TERMS = 1 << 20
 
@@ -97,8 +98,7 @@ class _NodeKernel(Kernel):
             try:
                 numbers[i] = number_of[node]
             except (KeyError, TypeError) as error:
-                n = self.graph.n_nodes
-                called = "by name" if self.graph.names else f"by number, from 0 to {n - 1}"
+                called = "by name" if self.graph.names else f"by number, below {self.graph.n_nodes}"
                 raise DomainError(
                     f"{type(self).__name__} works on nodes of its graph, {called}, got {node!r} in {name}."
                 ) from error
@@ -156,12 +156,14 @@ class _NodeKernel(Kernel):
 
     def _entries(self, rows: np.ndarray, columns: np.ndarray, function: Callable) -> np.ndarray:
         """Entries of f(M) from its columns: (f(M)_ij + f(M)_ji) / 2, whatever the order of the two nodes."""
-        found, where = np.unique(np.concatenate([rows, columns]), return_inverse=True)
-        i, j = where[: len(rows)], where[len(rows) :]
         if len(rows) == 0 or len(columns) == 0:
             return np.zeros((len(rows), len(columns)))
-        F = self._column_entries(found, function, lambda _, block: block[found])
-        return (F[np.ix_(i, j)] + F.T[np.ix_(i, j)]) / 2
+        x, i = np.unique(rows, return_inverse=True)
+        y, j = np.unique(columns, return_inverse=True)
+        F = self._column_entries(y, function, lambda _, block: block[x])
+        # No entry between two nodes of the same side is held: one side may be the whole graph.
+        mirrored = F if np.array_equal(x, y) else self._column_entries(x, function, lambda _, block: block[y])
+        return (F[np.ix_(i, j)] + mirrored.T[np.ix_(i, j)]) / 2
 
     def _column_entries(self, nodes: np.ndarray, function: Callable, read: Callable) -> np.ndarray:
         """What `read` takes of the columns of f(M) that belong to some nodes.
@@ -420,8 +422,8 @@ class VonNeumann(_NodeKernel):
         radius = _radius(self.graph)
         if not self.decay * radius < 1:
             raise ValueError(
-                f"decay must be a float >= 0 and below {1 / radius:.6g}, the inverse of the spectral radius of the "
-                f"graph, got {self.decay}."
+                f"decay must be a float >= 0 and below {told_bound(1 / radius)}, the inverse of the spectral radius of "
+                f"the graph, got {self.decay}."
             )
 
     def _function(self, t):
@@ -513,16 +515,26 @@ def _bound_of_radius(A: csr_array) -> float:
 
 def chebyshev_series(function: Callable[[np.ndarray], np.ndarray], low: float, high: float) -> np.ndarray:
     """Coefficients of Chebyshev's polynomials on [low, high] that give a smooth function to rounding."""
+    ends = function(np.array([low, high]))
     size = 16
     while size <= MOST_TERMS:
-        angles = np.pi * (np.arange(size) + 0.5) / size
-        values = function((high + low) / 2 + (high - low) / 2 * np.cos(angles))
+        # The points (high + low) / 2 + (high - low) / 2 cos(angle), by half angles: their distances to `low`, where
+        # functions are steep, are right to the last digits.
+        half_angles = np.pi * (np.arange(size)[::-1] + 0.5) / (2 * size)
+        points = low + (high - low) * np.sin(half_angles) ** 2
+        values = function(points)
         coefficients = dct(values, type=2) / size
         coefficients[0] /= 2
-        above_rounding = np.flatnonzero(np.abs(coefficients) > 1e-15 * np.abs(coefficients).max())
+        change = np.abs(function(points * (1 + EPS)) - values)  # by the rounding of a point
+        rounding = 1e-15 * np.abs(coefficients).max() + 2 * change.mean()
+        above_rounding = np.flatnonzero(np.abs(coefficients) > rounding)
         last = above_rounding[-1] if len(above_rounding) else 0
         if last < size - size // 4:  # what comes after it is rounding alone
-            return coefficients[: last + 1]
+            found = coefficients[: last + 1]
+            # A function that is large at one end alone may have no point where it is.
+            sums = np.array([found[::2].sum() - found[1::2].sum(), found.sum()])
+            if np.abs(sums - ends).max() <= 1e-9 * max(np.abs(ends).max(), np.abs(values).max()):
+                return found
         size *= 2
     raise ValueError("The function of the matrix needs too many products; take a parameter further from its bound.")
 

@@ -205,9 +205,14 @@ class StochasticGrammar(Model):
                 break
             before = now
             total = uses.sum(axis=0) + pseudo_count
-            shares = total / self._of_head(total)
+            of_head = self._of_head(total)
+            # What is never used says nothing, and stays as it was.
+            shares = np.divide(
+                total, of_head, out=np.array([share for _, _, share in grammar.rules]), where=of_head > 0
+            )
             grammar = StochasticGrammar(
-                [(head, body, share) for (head, body, _), share in zip(self.rules, shares, strict=True)], self.start
+                [(head, body, share) for (head, body, _), share in zip(self.rules, shares.tolist(), strict=True)],
+                self.start,
             )
         return grammar
 

@@ -9,6 +9,7 @@ from mercer import _native
 from mercer.data.features import SparseFeatures
 from mercer.models.base import Model, check_probabilities
 from mercer.models.sequences import as_alphabet, encode, letters_of
+from mercer.parameters import Number
 from mercer.threads import effective_n_threads
 
 __all__ = ["HiddenMarkovModel"]
@@ -142,27 +143,33 @@ class HiddenMarkovModel(Model):
         >>> model.alphabet, model.emission.shape
         ('ab', (2, 2))
         """
-        if n_states < 1 or pseudo_count < 0 or max_iter < 0:
-            raise ValueError("from_data needs n_states >= 1, pseudo_count >= 0 and max_iter >= 0.")
+        for name, rule, value in (
+            ("n_states", Number(1, integer=True), n_states),
+            ("pseudo_count", Number(0), pseudo_count),
+            ("max_iter", Number(0, integer=True), max_iter),
+        ):
+            if problem := rule.problem(value):
+                raise ValueError(f"{name} {problem}")
         alphabet = letters_of(X, cls.__name__) if alphabet is None else alphabet
         letters, starts = encode(X, as_alphabet(alphabet, cls.__name__), cls.__name__)
         weight = np.ones(len(starts) - 1) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        if weight.shape != (len(starts) - 1,) or not (weight >= 0).all() or not weight @ np.diff(starts) > 0:
+        usable = weight.shape == (len(starts) - 1,) and bool(((weight >= 0) & np.isfinite(weight)).all())
+        if not usable or not weight @ np.diff(starts) > 0:
             raise ValueError("sample_weight must be >= 0, one for each sequence, with some letters of positive weight.")
         rng = check_random_state(random_state)
         rows = [rng.dirichlet(np.full(size, 5.0), n) for n, size in ((1, n_states), (n_states, n_states))]
         frequency = np.bincount(letters, np.repeat(weight, np.diff(starts)), len(alphabet)) + pseudo_count
         noise = rng.dirichlet(np.full(len(alphabet), 5.0), n_states) * frequency
         model = cls(rows[0][0], rows[1], noise / noise.sum(axis=1, keepdims=True), alphabet, coordinates)
-        before = -np.inf
+        last = -np.inf
         for _ in range(max_iter):
             logarithms, *counts = model._counts(letters, starts)
             now = float((weight * logarithms).sum() / (weight @ np.diff(starts)))
-            if now - before < tol:
+            if now - last < tol:
                 break
-            before = now
+            last = now
             totals = [np.tensordot(weight, count, axes=1) + pseudo_count for count in counts]
-            shares = [total / total.sum(axis=-1, keepdims=True) for total in totals]
+            shares = [shared(total, before) for total, before in zip(totals, model._arrays(), strict=True)]
             model = cls(shares[0], shares[1], shares[2], alphabet, coordinates)
         return model
 
@@ -255,6 +262,12 @@ class HiddenMarkovModel(Model):
     def _counts(self, letters: np.ndarray, starts: np.ndarray) -> Any:
         """Log-likelihoods, and expected uses of first states, transitions and emissions."""
         return _native.hmm_counts(*self._arrays(), letters, starts, effective_n_threads())
+
+
+def shared(totals: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """Rows divided by their sums; one without any uses says nothing, and stays as it was."""
+    sums = totals.sum(axis=-1, keepdims=True)
+    return np.divide(totals, sums, out=before.copy(), where=sums > 0)
 
 
 def check_possible(logarithms: np.ndarray, model: Model) -> None:

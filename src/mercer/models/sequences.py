@@ -24,6 +24,8 @@ def letters_of(X: Any, owner: str) -> Any:
     """The letters that occur in sequences, in order if they have one; a str if all of them are characters."""
     Sequences.pack(X, owner, "X")
     found = {letter for sequence in X for letter in sequence}
+    if not found:
+        raise ValueError(f"{owner} takes its letters from X, which has none; give an alphabet.")
     try:
         letters = sorted(found)
     except TypeError:

@@ -17,7 +17,7 @@ from mercer.kernels.graphs.base import (
     check_node_labels,
     pack,
 )
-from mercer.parameters import Choice, Number
+from mercer.parameters import Choice, Number, told_bound
 from mercer.threads import effective_n_threads
 
 __all__ = ["RandomWalk"]
@@ -119,8 +119,9 @@ class RandomWalk(Kernel):
             radii: Any = _native.graph_walks_diverging(*self._native(samples), float(self.decay), threads)
             if radii.any():
                 worst = int(np.argmax(radii))
+                bound = told_bound(1 / radii[worst])
                 raise ValueError(
-                    f"decay must be below {1 / radii[worst]:.6g} for the geometric sum of these graphs to exist, "
+                    f"decay must be below {bound} for the geometric sum of these graphs to exist, "
                     f"{name}[{worst}] has the most walks, got {self.decay}."
                 )
         return samples
@@ -148,7 +149,10 @@ class RandomWalk(Kernel):
 
 def _checked(values: np.ndarray) -> np.ndarray:
     if not np.isfinite(values).all():
-        raise ValueError("The number of common walks is too large for float64; use a smaller decay.")
+        raise ValueError(
+            "The sum over common walks is too large for float64, or too close to its bound to be found; "
+            "use a smaller decay."
+        )
     return values
 
 

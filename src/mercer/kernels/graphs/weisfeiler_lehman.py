@@ -2,8 +2,6 @@
 
 from typing import ClassVar
 
-import numpy as np
-
 from mercer import _native
 from mercer.data.features import SparseFeatures
 from mercer.kernels.graphs.base import NODE_LABELS, GraphFeatureKernel
@@ -109,7 +107,7 @@ class WeisfeilerLehman(_Refining):
     def _count(self, packed):
         if isinstance(packed, tuple):
             return super()._count(packed)
-        return _side_by_side([self.base._count(one) for one in packed])
+        return SparseFeatures.side_by_side([self.base._count(one) for one in packed])
 
 
 class WeisfeilerLehmanOptimalAssignment(_Refining):
@@ -159,15 +157,3 @@ class WeisfeilerLehmanOptimalAssignment(_Refining):
     def __init__(self, h=5, node_labels=True):
         self.h = h
         self.node_labels = node_labels
-
-
-def _side_by_side(parts: list[SparseFeatures]) -> SparseFeatures:
-    """The features of several parts together; keys of different parts are different."""
-    sizes = np.array([np.diff(part.starts) for part in parts])
-    before = np.cumsum(sizes, axis=0) - sizes
-    starts = np.concatenate([[0], np.cumsum(sizes.sum(axis=0))])
-    keys, values = np.empty(starts[-1], dtype=np.uint64), np.empty(starts[-1])
-    for part, size, earlier in zip(parts, sizes, before, strict=True):
-        places = np.arange(len(part.keys)) + np.repeat(starts[:-1] + earlier - part.starts[:-1], size)
-        keys[places], values[places] = part.keys, part.values
-    return SparseFeatures.count(keys, starts, values)

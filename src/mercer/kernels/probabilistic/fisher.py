@@ -82,7 +82,12 @@ class Fisher(Kernel):
         if isinstance(self.information, str):
             known = self.information in WORDS
         else:
-            known = np.ndim(self.information) in (1, 2) and np.asarray(self.information).dtype.kind in "iuf"
+            try:
+                array = np.asarray(self.information)
+            except ValueError:  # rows of different lengths
+                known = False
+            else:
+                known = array.ndim in (1, 2) and array.dtype.kind in "iuf"
         if not known:
             words = ", ".join(map(repr, WORDS))
             raise ValueError(f"information must be {words} or an array of numbers, got {self.information!r}.")
