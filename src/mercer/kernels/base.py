@@ -81,8 +81,9 @@ class Kernel(BaseEstimator):
 
     _parameters: ClassVar[dict[str, Number | Choice]] = {}
 
-    # NumPy scalars and arrays on the left leave the operators to us.
-    __array_ufunc__ = None
+    # NumPy scalars and arrays on the left leave the operators to us. NumPy's functions of one object call its method of
+    # their name, which answers with a kernel or with the reason why there is none.
+    __array_priority__ = 1000.0
 
     # --- numbers out --------------------------------------------------------------------------------------
 
@@ -352,6 +353,15 @@ class Kernel(BaseEstimator):
             With the reason.
         """
         raise TypeError("The logarithm of a kernel is not a kernel: its series has negative coefficients.")
+
+    def sqrt(self):
+        """The root of a kernel that is infinitely divisible, as ``kernel ** 0.5``; refused for others.
+
+        Returns
+        -------
+        Power
+        """
+        return self**0.5
 
     def polynomial(self, coefficients):
         """The polynomial c_0 + c_1 k + c_2 k^2 + ... of the kernel; see `PolynomialOf`.
