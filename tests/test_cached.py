@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from mercer import SVC
-from mercer.kernels import RBF, Cached, FromFunction, Linear, cached
+from mercer.kernels import RBF, AllSubsequences, Cached, FromFunction, GapWeighted, Linear, Spectrum, cached
 from mercer.selection import TunedSVC
 
 rng = np.random.default_rng(0)
@@ -149,6 +149,20 @@ def test_searches_use_it(tmp_path):
     assert 2 <= len(before) <= 3  # one for each gamma, and one for the last fit if it sees the samples in another order
     TunedSVC(Cached(RBF(), tmp_path), param_grid=grid, cv=3).fit(X, y)
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_values_too_large_for_floats_are_kept_as_logarithms(tmp_path):
+    words = ["ab" * 1000, "ba" * 1000, ""]
+    kernel = Cached(AllSubsequences(), tmp_path)
+    expected = AllSubsequences().normalized()(words)
+    assert_array_equal(kernel.normalized()(words), expected)
+    assert kernel.n_files() == 1
+    assert_array_equal(kernel.normalized()(words), expected)
+    assert_array_equal(Cached(Spectrum(2), tmp_path).normalized()(words), Spectrum(2).normalized()(words))
+    W = np.arange(9.0).reshape(3, 3)
+    short = ["SAY", "BAY", "SAD"]
+    derivatives = Cached(GapWeighted(2, 0.5), tmp_path).normalized().vjp(short, W)
+    assert derivatives == {"kernel__kernel__decay": GapWeighted(2, 0.5).normalized().vjp(short, W)["kernel__decay"]}
 
 
 def test_wrong_folder():
