@@ -326,6 +326,8 @@ def test_mapped_one_by_one():
 
 def test_mapped_to_something_wrong():
     X = np.column_stack([AGE, BMI])
+    with pytest.raises(ValueError, match="one_by_one must be False or True, got 'yes'"):
+        Mapped(np.log, Linear(), one_by_one="yes")(X)
     with pytest.raises(ValueError, match="an image of each of 40 samples of X, got an array of shape"):
         Mapped(lambda A: A[1:], Linear())(X)
     with pytest.raises(ValueError, match="as many images as there are samples, got 3"):

@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer.errors import DomainError
 from mercer.kernels.algebra.base import Seen
 from mercer.kernels.samples import describe, each, n_samples
+from mercer.parameters import Choice
 
 __all__ = ["Mapped", "On"]
 
@@ -125,6 +126,7 @@ class Mapped(Seen):
     """
 
     domain = "any"
+    _parameters: ClassVar = {"one_by_one": Choice(False, True)}
 
     def __init__(self, function, kernel, one_by_one=False):
         self.function = function
