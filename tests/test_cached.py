@@ -139,6 +139,20 @@ def test_machines_keep_training_matrices_only(counting):
     assert again.score(X, y) >= 0
 
 
+@pytest.mark.parametrize("wrap", [lambda k: k, lambda k: k.normalized(), lambda k: k * RBF(gamma=0.1)])
+def test_parts_of_matrices_are_not_kept(tmp_path, wrap):
+    """Rows of a matrix too large for the memory and blocks of predictions, also for a kernel inside another one."""
+    bent = RBF(gamma=1.0) + 1
+    kernel = Cached(FromFunction(bent), tmp_path)
+    y = np.arange(30) % 3
+    plain = SVC(kernel=wrap(FromFunction(bent))).fit(X, y)
+    for memory, n_files in (("auto", 1), (0.001, 0)):
+        machine = SVC(kernel=wrap(kernel), memory=memory).fit(X, y)
+        assert_array_equal(machine.predict(Y), plain.predict(Y))
+        assert kernel.n_files() == n_files
+        kernel.clear()
+
+
 def test_searches_use_it(tmp_path):
     y = np.arange(30) % 2
     grid = {"C": [1.0, 10.0], "kernel__kernel__gamma": [0.1, 1.0]}

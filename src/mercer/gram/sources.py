@@ -258,7 +258,7 @@ class FunctionGram(Gram):
         return "function", self.rows, self.n
 
     def rows(self, which):
-        block = self.kernel._matrix(take(self.X, which), self.X)
+        block = self.kernel._some_rows(self.X, which, self.X)
         return np.ascontiguousarray(block, dtype=np.float64)
 
     def diag(self):
