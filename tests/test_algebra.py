@@ -322,6 +322,8 @@ def test_weighted_sums():
         weighted_sum(kernels, [1.0, -1.0, 1.0])
     with pytest.raises(ValueError, match="Sum needs at least one kernel"):
         weighted_sum([])
+    with pytest.raises(TypeError, match="weighted_sum needs a kernel, got 'rbf'; as_kernel turns names into kernels"):
+        weighted_sum([Linear(), "rbf"])
 
 
 # --- feature space ----------------------------------------------------------------------------------------
