@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.errors import IndefiniteError
+from mercer.gram.checks import roots
 from mercer.kernels import as_kernel
 from mercer.kernels.samples import n_samples, together
 from mercer.sums import inner
@@ -116,11 +116,8 @@ class Expansion:
         IndefiniteError
             If the kernel is indefinite and gives it none.
         """
-        square = self.squared_norm
         sizes = np.abs(self.coefficients) * np.sqrt(np.abs(self.kernel.diag(self.points)))
-        if square < -1e-10 * float(sizes.sum()) ** 2:
-            raise IndefiniteError(f"The kernel is indefinite: the squared norm of the function is {square:.3g}.")
-        return float(np.sqrt(max(0.0, square)))
+        return float(roots(self.squared_norm, sizes.sum() ** 2, "the squared norm of the function"))
 
     # --- algebra ------------------------------------------------------------------------------------------
 
