@@ -89,7 +89,7 @@ STUDIES = (
             "GappedKmer(8, 6)": GappedKmer(8, 6).normalized(),
             "Spectrum(6)": Spectrum(6).normalized(),
         },
-        "KBANN about 94 to 95 % (Towell and Shavlik 1994)",
+        "KBANN about 94 % (Towell and Shavlik 1994)",
     ),
     strings(
         "C. elegans acceptor sites",

@@ -278,6 +278,11 @@ def test_what_is_no_kernel_is_refused_with_the_reason():
         (lambda: 1 / kernel, r"geometric\(rho\) is 1 / \(rho - kernel\)"),
         (lambda: kernel / Linear(), "quotient of kernels is not a kernel"),
         (lambda: kernel.log(), "logarithm of a kernel is not a kernel"),
+        (lambda: np.log(kernel), "logarithm of a kernel is not a kernel"),
+        (lambda: np.negative(kernel), "with a minus is not a kernel"),
+        (lambda: np.float64(2) - kernel, r"geometric\(rho\) is 1 / \(rho - kernel\)"),
+        (lambda: np.reciprocal(kernel), r"geometric\(rho\) is 1 / \(rho - kernel\)"),
+        (lambda: np.ones(3) * kernel, "unsupported operand"),
         (lambda: kernel / "a", "unsupported operand"),
     ):
         with pytest.raises(TypeError, match=reason):
@@ -287,6 +292,20 @@ def test_what_is_no_kernel_is_refused_with_the_reason():
             kernel / number
     assert_allclose((kernel / 4)(X), kernel(X) / 4)
     assert_allclose((kernel / np.float32(4))(X), kernel(X) / 4)
+
+
+def test_numpy_leaves_kernels_their_own_algebra():
+    kernel = RBF(gamma=1.0)
+    assert np.float64(2) * kernel == 2 * kernel
+    assert np.int64(2) + kernel == 2 + kernel
+    assert kernel * np.float32(0.5) == kernel * 0.5
+    assert np.exp(kernel) == exp(kernel)
+    assert np.sqrt(kernel) == kernel**0.5
+    with pytest.raises(ValueError, match=r"Other powers are not .* Linear is not known to be infinitely divisible"):
+        np.sqrt(Linear())
+    with pytest.raises(ValueError, match=r">= 0, got -2\.0"):
+        np.float64(-2) * kernel
+    assert (np.ones(3) == kernel) is False
 
 
 def test_weighted_sums():
@@ -303,6 +322,8 @@ def test_weighted_sums():
         weighted_sum(kernels, [1.0, -1.0, 1.0])
     with pytest.raises(ValueError, match="Sum needs at least one kernel"):
         weighted_sum([])
+    with pytest.raises(TypeError, match="weighted_sum needs a kernel, got 'rbf'; as_kernel turns names into kernels"):
+        weighted_sum([Linear(), "rbf"])
 
 
 # --- feature space ----------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from mercer import SVC
-from mercer.kernels import RBF, Cached, FromFunction, Linear, cached
+from mercer.kernels import RBF, AllSubsequences, Cached, FromFunction, GapWeighted, Linear, Spectrum, cached
 from mercer.selection import TunedSVC
 
 rng = np.random.default_rng(0)
@@ -139,6 +139,20 @@ def test_machines_keep_training_matrices_only(counting):
     assert again.score(X, y) >= 0
 
 
+@pytest.mark.parametrize("wrap", [lambda k: k, lambda k: k.normalized(), lambda k: k * RBF(gamma=0.1)])
+def test_parts_of_matrices_are_not_kept(tmp_path, wrap):
+    """Rows of a matrix too large for the memory and blocks of predictions, also for a kernel inside another one."""
+    bent = RBF(gamma=1.0) + 1
+    kernel = Cached(FromFunction(bent), tmp_path)
+    y = np.arange(30) % 3
+    plain = SVC(kernel=wrap(FromFunction(bent))).fit(X, y)
+    for memory, n_files in (("auto", 1), (0.001, 0)):
+        machine = SVC(kernel=wrap(kernel), memory=memory).fit(X, y)
+        assert_array_equal(machine.predict(Y), plain.predict(Y))
+        assert kernel.n_files() == n_files
+        kernel.clear()
+
+
 def test_searches_use_it(tmp_path):
     y = np.arange(30) % 2
     grid = {"C": [1.0, 10.0], "kernel__kernel__gamma": [0.1, 1.0]}
@@ -149,6 +163,20 @@ def test_searches_use_it(tmp_path):
     assert 2 <= len(before) <= 3  # one for each gamma, and one for the last fit if it sees the samples in another order
     TunedSVC(Cached(RBF(), tmp_path), param_grid=grid, cv=3).fit(X, y)
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_values_too_large_for_floats_are_kept_as_logarithms(tmp_path):
+    words = ["ab" * 1000, "ba" * 1000, ""]
+    kernel = Cached(AllSubsequences(), tmp_path)
+    expected = AllSubsequences().normalized()(words)
+    assert_array_equal(kernel.normalized()(words), expected)
+    assert kernel.n_files() == 1
+    assert_array_equal(kernel.normalized()(words), expected)
+    assert_array_equal(Cached(Spectrum(2), tmp_path).normalized()(words), Spectrum(2).normalized()(words))
+    W = np.arange(9.0).reshape(3, 3)
+    short = ["SAY", "BAY", "SAD"]
+    derivatives = Cached(GapWeighted(2, 0.5), tmp_path).normalized().vjp(short, W)
+    assert derivatives == {"kernel__kernel__decay": GapWeighted(2, 0.5).normalized().vjp(short, W)["kernel__decay"]}
 
 
 def test_wrong_folder():

@@ -20,7 +20,7 @@ from mercer.gram import (
     mmd_test,
     squared_mmd,
 )
-from mercer.kernels import RBF, FromFunction, Hamming, Indexed, Linear, Polynomial, Sigmoid
+from mercer.kernels import RBF, FromFunction, Hamming, Indexed, Linear, On, Polynomial, Sigmoid
 
 X = np.random.default_rng(0).normal(size=(25, 3))
 Y = np.random.default_rng(1).normal(size=(12, 3)) + 0.5
@@ -97,6 +97,8 @@ CONTAINERS = {
     "lists": (X.tolist(), Y.tolist(), Linear()),
     "pandas": (pd.DataFrame(X), pd.DataFrame(Y), Linear()),
     "polars": (pl.DataFrame(X), pl.DataFrame(Y), Linear()),
+    "array and list": (X, Y.tolist(), Linear()),
+    "dict of columns": ({"x": X}, {"x": Y}, On("x", Linear())),
     "numbers": (np.arange(25), np.arange(25, 37), Indexed(np.vstack([X, Y]) @ np.vstack([X, Y]).T)),
 }
 

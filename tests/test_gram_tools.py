@@ -242,6 +242,12 @@ def test_weight_two_is_a_sample_twice():
     assert_allclose(center(K, sample_weight=w), centred[:30, :30], atol=1e-14)
 
 
+def test_alignment_is_at_most_one():
+    for seed in range(20):  # a third of them would be above one by rounding
+        A = np.random.default_rng(seed).normal(size=(5, 5))
+        assert 1 - 1e-14 < alignment(A @ A.T, A @ A.T) <= 1
+
+
 @pytest.mark.parametrize("centered", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])
 def test_gradient_of_the_alignment(centered, weighted):

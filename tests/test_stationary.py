@@ -93,6 +93,12 @@ def test_spectrum():
     assert np.average(density, weights=[1, *[2] * (len(density) - 2), 1]) == pytest.approx(1.0)  # psi(0)
 
 
+def test_powers_are_even_up_to_rounding():
+    """NumPy rounds d ** 4 and (-d) ** 4 differently."""
+    with pytest.raises(IndefiniteError, match="psi is no kernel"):
+        TranslationInvariant(lambda D: np.exp(-(D**4).sum(axis=-1))).resolve(X)
+
+
 def test_errors():
     with pytest.raises(ValueError, match="psi must be even"):
         TranslationInvariant(lambda D: np.exp(-((D.sum(axis=-1) - 1) ** 2))).resolve(X)

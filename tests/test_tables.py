@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from mercer import SVC, SVR, OneClassSVM
 from mercer.data import Graph, Tree
-from mercer.errors import DomainError
+from mercer.errors import DomainError, IndefiniteError
 from mercer.kernels import (
     RBF,
     FromFunction,
@@ -28,6 +28,7 @@ from mercer.kernels import (
     On,
     Spectrum,
     SubsetTree,
+    TranslationInvariant,
     WeisfeilerLehman,
     exp,
 )
@@ -254,6 +255,20 @@ def test_columns_of_the_wrong_kind(table):
         On("age", Letters())(table())
 
 
+@every_table
+def test_errors_tell_which_part_of_a_sum_they_are_about(table):
+    """Also where the kernel takes its width from the data, before any value is computed."""
+    kernel = On("age", RBF()) + On("word", RBF())
+    with pytest.raises(DomainError, match=r"In On\(columns='word', .*\): RBF works on vectors, got"):
+        SVC(kernel=kernel).fit(table(), Y)
+    unknown = {"age": [1.0, np.nan], "word": [1.0, 2.0]}
+    with pytest.raises(ValueError, match=r"In On\(columns='age', .*\): Input X contains NaN"):
+        kernel(unknown)
+    box = TranslationInvariant(lambda D: (np.abs(D) < 0.3).all(axis=-1).astype(float))
+    with pytest.raises(IndefiniteError, match=r"In On\(columns='age', .*\): psi is no kernel"):
+        On("age", box).resolve(table())
+
+
 def test_a_table_where_vectors_are_needed():
     with pytest.raises(DomainError, match=r"RBF works on vectors, got a DataFrame.*On\(columns, RBF\(\)\)"):
         RBF(gamma=1.0)(TABLES["pandas"]())
@@ -326,6 +341,8 @@ def test_mapped_one_by_one():
 
 def test_mapped_to_something_wrong():
     X = np.column_stack([AGE, BMI])
+    with pytest.raises(ValueError, match="one_by_one must be False or True, got 'yes'"):
+        Mapped(np.log, Linear(), one_by_one="yes")(X)
     with pytest.raises(ValueError, match="an image of each of 40 samples of X, got an array of shape"):
         Mapped(lambda A: A[1:], Linear())(X)
     with pytest.raises(ValueError, match="as many images as there are samples, got 3"):

@@ -173,7 +173,7 @@ class _Pair:
         self.weight, self.centered = as_weights(sample_weight, n), centered
         self.first, self.first_norm = self._unit(first, "K")
         self.second, _ = self._unit(second, "target")
-        self.cosine = self._inner(self.first, self.second)
+        self.cosine = float(np.clip(self._inner(self.first, self.second), -1.0, 1.0))  # rounding may go beyond
 
     def _unit(self, matrix: np.ndarray, name: str) -> tuple[np.ndarray, float]:
         """The matrix over its norm, and the norm."""

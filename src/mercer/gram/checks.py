@@ -1,15 +1,16 @@
-"""What kernel matrices, rows of them and weights of samples must be, for the functions of this room."""
+"""What matrices of kernel values, weights of samples and squared lengths must be, for the functions of this room."""
 
 from typing import Any
 
 import numpy as np
 
-from mercer.gram.sources import Gram
+from mercer.errors import IndefiniteError
+from mercer.gram.sources import ASYMMETRY, Gram
 
-__all__ = ["as_matrix", "as_rows", "as_weights"]
+__all__ = ["as_matrix", "as_rows", "as_weights", "roots"]
 
-# Sums in another order differ in the last digits; anything more is another matrix.
-ASYMMETRY = 1e3
+# Squared lengths are differences of kernel values, exact to some units in the last place of these.
+ROUNDING = 1e-10
 
 
 def as_matrix(K: Any, name: str = "K") -> np.ndarray:
@@ -62,3 +63,12 @@ def as_weights(sample_weight: Any, n: int, name: str = "sample_weight") -> np.nd
     if not (np.isfinite(w).all() and (w >= 0).all() and w.any()):
         raise ValueError(f"{name} must be finite and >= 0, with at least one positive entry.")
     return w / w.sum()
+
+
+def roots(squares: Any, sizes: Any, what: str) -> Any:
+    """Lengths in feature space from their squares, which are sums and differences of numbers of the given sizes."""
+    if np.any(squares < -ROUNDING * sizes):
+        raise IndefiniteError(
+            f"The kernel is indefinite: {what} is {np.min(squares):.3g}; repair it, see mercer.gram.Repair."
+        )
+    return np.sqrt(np.maximum(squares, 0.0))

@@ -124,7 +124,7 @@ def diagnose(kernel: Any, X: Any = None) -> Diagnosis:
     >>> diagnose(RBF(gamma=10.0), X)
     kernel matrix of 100 samples
     identity: the largest cosine with another sample is 2.6e-05, in the median
-        widen the kernel
+        widen the kernel, or count smaller parts
     typical exponents are 1 for gamma=0.1146
     >>> diagnose(RBF(gamma=0.1), X).names
     ()
@@ -183,7 +183,7 @@ def _degenerate(diagonal: np.ndarray, others: np.ndarray) -> list[Finding]:
     nearest = float(np.median((others / length[:, np.newaxis] / length).max(axis=1)))
     if nearest < NO_NEIGHBOUR:
         text = f"the largest cosine with another sample is {nearest:.2g}, in the median"
-        return [Finding("identity", nearest, text, "widen the kernel")]
+        return [Finding("identity", nearest, text, "widen the kernel, or count smaller parts")]
     share = float(np.mean(diagonal > others.sum(axis=1)))
     if share > 0.5:
         text = f"k(x, x) is more than all other values of its row together for {share:.0%} of the samples"

@@ -1,15 +1,13 @@
 """Functions in the space of a kernel: what they are worth at a sample, how long they are."""
 
-from importlib import import_module
 from numbers import Real
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse, vstack
 
-from mercer.errors import IndefiniteError
+from mercer.gram.checks import roots
 from mercer.kernels import as_kernel
-from mercer.kernels.samples import n_samples
+from mercer.kernels.samples import n_samples, together
 from mercer.sums import inner
 
 __all__ = ["Expansion"]
@@ -118,11 +116,8 @@ class Expansion:
         IndefiniteError
             If the kernel is indefinite and gives it none.
         """
-        square = self.squared_norm
         sizes = np.abs(self.coefficients) * np.sqrt(np.abs(self.kernel.diag(self.points)))
-        if square < -1e-10 * float(sizes.sum()) ** 2:
-            raise IndefiniteError(f"The kernel is indefinite: the squared norm of the function is {square:.3g}.")
-        return float(np.sqrt(max(0.0, square)))
+        return float(roots(self.squared_norm, sizes.sum() ** 2, "the squared norm of the function"))
 
     # --- algebra ------------------------------------------------------------------------------------------
 
@@ -132,7 +127,7 @@ class Expansion:
         self._check_kernel(other)
         if other.points is self.points:
             return self._like(self.points, self.coefficients + other.coefficients)
-        return self._like(_joined(self.points, other.points), np.concatenate([self.coefficients, other.coefficients]))
+        return self._like(together(self.points, other.points), np.concatenate([self.coefficients, other.coefficients]))
 
     def __sub__(self, other: Any) -> "Expansion":
         return self + -other if isinstance(other, Expansion) else NotImplemented
@@ -159,15 +154,3 @@ class Expansion:
     def _check_kernel(self, other: "Expansion") -> None:
         if self.kernel != other.kernel:
             raise ValueError(f"Both functions must be of one kernel, got {self.kernel!r} and {other.kernel!r}.")
-
-
-def _joined(X: Any, Y: Any) -> Any:
-    """The samples of two containers in one."""
-    if issparse(X) or issparse(Y):
-        return vstack([X, Y], format="csr")
-    package = type(X).__module__.partition(".")[0]
-    if package in ("pandas", "polars") and type(X) is type(Y):
-        return import_module(package).concat([X, Y])
-    if isinstance(X, np.ndarray) or isinstance(Y, np.ndarray):
-        return np.concatenate([X, Y])
-    return [*X, *Y]

@@ -4,16 +4,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer.errors import IndefiniteError
-from mercer.gram.checks import as_weights
+from mercer.gram.checks import as_weights, roots
 from mercer.kernels import as_kernel
 from mercer.kernels.base import Kernel
 from mercer.kernels.samples import in_full, n_samples
 
 __all__ = ["Centrality", "centrality", "distances", "distances_to_mean"]
-
-# Squared distances are differences of kernel values, exact to some units in their last place.
-ROUNDING = 1e-10
 
 
 class Centrality(NamedTuple):
@@ -68,7 +64,7 @@ def distances(kernel: Any, X: Any, Y: Any = None, *, squared: bool = False) -> n
     of_X, of_Y = (np.diagonal(across),) * 2 if Y is None else (kernel.diag(X), kernel.diag(Y))
     sizes = of_X[:, np.newaxis] + of_Y
     squares = sizes - 2.0 * across
-    return squares if squared else _roots(squares, np.abs(sizes) + 2.0 * np.abs(across))
+    return squares if squared else roots(squares, np.abs(sizes) + 2.0 * np.abs(across), "a squared distance")
 
 
 def distances_to_mean(kernel: Any, X: Any, S: Any, *, sample_weight: Any = None) -> np.ndarray:
@@ -134,13 +130,5 @@ def centrality(kernel: Any, X: Any, *, sample_weight: Any = None) -> Centrality:
 def _to_mean(kernel: Kernel, X: Any, S: Any, w: np.ndarray) -> np.ndarray:
     own, with_mean = kernel.diag(X), kernel.dot(X, S, w)
     mean = float((w * (with_mean if X is S else kernel.dot(S, S, w))).sum())
-    return _roots(own - 2.0 * with_mean + mean, np.abs(own) + 2.0 * np.abs(with_mean) + abs(mean))
-
-
-def _roots(squares: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Distances from their squares, which are differences of numbers of some sizes."""
-    if (squares < -ROUNDING * sizes).any():
-        raise IndefiniteError(
-            f"The kernel is indefinite: a squared distance is {squares.min():.3g}; repair it, see mercer.gram.Repair."
-        )
-    return np.sqrt(np.maximum(squares, 0.0))
+    sizes = np.abs(own) + 2.0 * np.abs(with_mean) + abs(mean)
+    return roots(own - 2.0 * with_mean + mean, sizes, "a squared distance")

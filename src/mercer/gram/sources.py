@@ -28,6 +28,8 @@ LANCZOS_SIZE, LANCZOS_STEPS = 20_000, 40
 ROUNDING = 64
 # Entries of a large matrix that are compared with their mirror images.
 SYMMETRY_SAMPLE = 100_000
+# Sums in another order differ by so many units in the last place; anything more is another matrix.
+ASYMMETRY = 1e3
 
 
 class Gram(ABC):
@@ -169,8 +171,7 @@ class MatrixGram(Gram):
             i, j = np.random.default_rng(0).integers(0, self.n, size=(2, SYMMETRY_SAMPLE))
         there, back = self.matrix[i, j], self.matrix[j, i]
         scale = np.abs(there).max(initial=0.0)
-        # Sums in another order differ in the last digits; anything more is another matrix.
-        if np.abs(there - back).max(initial=0.0) > 1e3 * np.finfo(self.matrix.dtype).eps * scale:
+        if np.abs(there - back).max(initial=0.0) > ASYMMETRY * np.finfo(self.matrix.dtype).eps * scale:
             raise ValueError("A kernel matrix must be symmetric; pass (K + K.T) / 2 if that is what you mean.")
 
     def native(self) -> tuple:
@@ -258,7 +259,7 @@ class FunctionGram(Gram):
         return "function", self.rows, self.n
 
     def rows(self, which):
-        block = self.kernel._matrix(take(self.X, which), self.X)
+        block = self.kernel._some_rows(self.X, which, self.X)
         return np.ascontiguousarray(block, dtype=np.float64)
 
     def diag(self):

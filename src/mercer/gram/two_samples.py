@@ -7,8 +7,7 @@ import numpy as np
 from scipy.stats import gamma, norm
 from sklearn.utils import check_random_state
 
-from mercer.errors import IndefiniteError
-from mercer.gram.checks import as_weights
+from mercer.gram.checks import as_weights, roots
 from mercer.kernels import as_kernel
 from mercer.kernels.base import Kernel
 from mercer.kernels.samples import BLOCK_ENTRIES, in_full, n_samples, take
@@ -72,10 +71,8 @@ def mmd(kernel: Any, X: Any, Y: Any, *, weight_X: Any = None, weight_Y: Any = No
     u, v = as_weights(weight_X, n_samples(X), "weight_X"), as_weights(weight_Y, n_samples(Y), "weight_Y")
     within_X, within_Y = (u * kernel.dot(X, X, u)).sum(), (v * kernel.dot(Y, Y, v)).sum()
     across = (u * kernel.dot(X, Y, v)).sum()
-    square = float(within_X + within_Y - 2.0 * across)
-    if square < -1e-10 * float(abs(within_X) + abs(within_Y) + 2.0 * abs(across)):
-        raise IndefiniteError(f"The kernel is indefinite: the squared distance of the means is {square:.3g}.")
-    return float(np.sqrt(max(0.0, square)))
+    sizes = abs(within_X) + abs(within_Y) + 2.0 * abs(across)
+    return float(roots(within_X + within_Y - 2.0 * across, sizes, "the squared distance of the means"))
 
 
 def squared_mmd(kernel: Any, X: Any, Y: Any, *, estimator: str = "unbiased") -> float:

@@ -1,5 +1,6 @@
 """What a kernel is: parameters in, numbers out."""
 
+from contextvars import ContextVar
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple
 
@@ -16,6 +17,8 @@ __all__ = ["Kernel", "NativeSpec"]
 
 # Rows whose diagonal is read off one small kernel matrix where a kernel has no better way.
 DIAGONAL_BLOCK = 32
+# Whether what is computed right now is part of a larger matrix, which `Cached` then does not keep.
+USED_ONCE = ContextVar("USED_ONCE", default=False)
 
 
 class NativeSpec(NamedTuple):
@@ -81,8 +84,9 @@ class Kernel(BaseEstimator):
 
     _parameters: ClassVar[dict[str, Number | Choice]] = {}
 
-    # NumPy scalars and arrays on the left leave the operators to us.
-    __array_ufunc__ = None
+    # NumPy scalars and arrays on the left leave the operators to us. NumPy's functions of one object call its method of
+    # their name, which answers with a kernel or with the reason why there is none.
+    __array_priority__ = 1000.0
 
     # --- numbers out --------------------------------------------------------------------------------------
 
@@ -220,6 +224,14 @@ class Kernel(BaseEstimator):
     def _matrix(self, X, Y) -> np.ndarray:
         raise NotImplementedError(f"{type(self).__name__} does not say how it is computed (method _matrix).")
 
+    def _some_rows(self, X, rows, Y) -> np.ndarray:
+        """Part of a matrix that is never there as a whole: used once, and not worth keeping."""
+        token = USED_ONCE.set(True)
+        try:
+            return self._matrix(take(X, rows), Y)
+        finally:
+            USED_ONCE.reset(token)
+
     def _log_matrix(self, X, Y) -> np.ndarray | None:
         """Logarithms of the kernel values, for a kernel whose values may be too large or too small for float64.
 
@@ -252,7 +264,7 @@ class Kernel(BaseEstimator):
         """``self(X, Y) @ rows.T`` for sparse rows over the samples Y."""
         product = np.empty((rows.shape[0], n_samples(X)))
         for block in row_blocks(n_samples(X), n_samples(Y)):
-            product[:, block] = rows @ self._matrix(take(X, block), Y).T
+            product[:, block] = rows @ self._some_rows(X, block, Y).T
         return product.T
 
     def _vjp(self, X, W) -> dict[str, Any]:
@@ -261,7 +273,7 @@ class Kernel(BaseEstimator):
     def _dot_in_blocks(self, X, Y, V) -> np.ndarray:
         product = np.empty((n_samples(X), V.shape[1]))
         for rows in row_blocks(n_samples(X), n_samples(Y)):
-            product[rows] = self._matrix(take(X, rows), Y) @ V
+            product[rows] = self._some_rows(X, rows, Y) @ V
         return product
 
     def _check_parameters(self) -> None:
@@ -352,6 +364,15 @@ class Kernel(BaseEstimator):
             With the reason.
         """
         raise TypeError("The logarithm of a kernel is not a kernel: its series has negative coefficients.")
+
+    def sqrt(self):
+        """The root of a kernel that is infinitely divisible, as ``kernel ** 0.5``; refused for others.
+
+        Returns
+        -------
+        Power
+        """
+        return self**0.5
 
     def polynomial(self, coefficients):
         """The polynomial c_0 + c_1 k + c_2 k^2 + ... of the kernel; see `PolynomialOf`.

@@ -13,6 +13,8 @@ import numpy as np
 
 from mercer.fingerprint import fingerprint
 from mercer.kernels.algebra.base import Wrapped
+from mercer.kernels.base import USED_ONCE
+from mercer.kernels.samples import take
 
 __all__ = ["Cached"]
 
@@ -80,11 +82,20 @@ class Cached(Wrapped):
         return X, X if Y is None else Y
 
     def _matrix(self, X, Y):
+        return self._kept("_matrix", X, Y)
+
+    def _log_matrix(self, X, Y):
+        return None if self._log_diag(take(X, slice(0, 0))) is None else self._kept("_log_matrix", X, Y)
+
+    def _kept(self, method: str, X: Any, Y: Any) -> np.ndarray:
+        """What a method of the kernel inside makes of all pairs, from the folder if it is there."""
+        if USED_ONCE.get():
+            return getattr(self.kernel, method)(*self._inside(X, Y))
         version = import_module("mercer").__version__
-        path = Path(self.folder) / (fingerprint(version, self.kernel, X, None if Y is X else Y) + SUFFIX)
+        path = Path(self.folder) / (fingerprint(version, self.kernel, method, X, None if Y is X else Y) + SUFFIX)
         K = _read(path)
         if K is None:
-            K = self.kernel._matrix(*self._inside(X, Y))
+            K = getattr(self.kernel, method)(*self._inside(X, Y))
             _write(path, K)
         return K
 
@@ -94,6 +105,9 @@ class Cached(Wrapped):
     def _diag(self, X):
         return self.kernel._diag(self._inside(X, X)[0])
 
+    def _log_diag(self, X):
+        return self.kernel._log_diag(self._inside(X, X)[0])
+
     def _dot(self, X, Y, V):
         return self.kernel._dot(*self._inside(X, Y), V)
 
@@ -102,6 +116,9 @@ class Cached(Wrapped):
 
     def _vjp(self, X, W):
         return self._vjp_inside(self._inside(X, X)[0], W)
+
+    def _log_vjp(self, X, W):
+        return self._named(self.kernel._log_vjp(self._inside(X, X)[0], W))
 
     def features(self, X):
         """Explicit feature vectors of the kernel inside.

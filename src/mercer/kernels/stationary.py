@@ -18,7 +18,7 @@ GRID, REACHES = 2048, (1.0, 8.0)
 DIRECTIONS, AXES = 8, 16
 # Points of a cloud whose kernel matrix is looked at where there are several features.
 CLOUD = 200
-# What rounding may do to a spectrum, in units of psi(0).
+# What rounding may do to values and spectra, in units of psi(0).
 ROUNDING = 1e-8
 
 
@@ -148,7 +148,7 @@ class TranslationInvariant(Kernel):
         directions = axes if d == 1 else np.vstack([axes, rng.normal(size=(DIRECTIONS, d))])
         for direction in directions * span:
             line = np.linspace(0.0, 1.0, GRID)[:, np.newaxis] * direction
-            if not np.array_equal(self._values(line), self._values(-line)):
+            if np.abs(self._values(line) - self._values(-line)).max() > ROUNDING * abs(top):
                 raise ValueError("psi must be even: psi(-d) = psi(d).")
             for reach in REACHES:
                 frequencies, density = self.spectrum(direction, reach)

@@ -1,14 +1,16 @@
 """Kernels on a part of a table, and on an image of a sample."""
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.errors import DomainError
+from mercer.errors import DomainError, IndefiniteError
 from mercer.kernels.algebra.base import Seen
 from mercer.kernels.samples import describe, each, n_samples
+from mercer.parameters import Choice
 
 __all__ = ["Mapped", "On"]
 
@@ -67,13 +69,22 @@ class On(Seen):
         if not one and not (some and self.columns and all(isinstance(name, str) for name in self.columns)):
             raise ValueError(f"columns must be the name of a column or a list of names, got {self.columns!r}.")
 
+    def resolve(self, X, sample_weight=None):
+        with self._named_in_errors():
+            return super().resolve(X, sample_weight)
+
     def prepare(self, X, Y=None):
-        try:
+        with self._named_in_errors():
             return super().prepare(X, Y)
-        except DomainError as error:
-            if "On works on" in str(error):
-                raise
-            raise DomainError(f"In {self!r}: {error}") from error
+
+    @contextmanager
+    def _named_in_errors(self) -> Iterator[None]:
+        """Of several kernels on one table, errors tell which one they are about."""
+        try:
+            yield
+        except ValueError as error:
+            kind = type(error) if isinstance(error, DomainError | IndefiniteError) else ValueError
+            raise kind(f"In {self!r}: {error}") from error
 
     def _seen(self, X, name):
         table = Table(X, name)
@@ -125,6 +136,7 @@ class Mapped(Seen):
     """
 
     domain = "any"
+    _parameters: ClassVar = {"one_by_one": Choice(False, True)}
 
     def __init__(self, function, kernel, one_by_one=False):
         self.function = function

@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 
 from mercer import _native
 from mercer.kernels.base import Kernel, NativeSpec
-from mercer.kernels.samples import n_samples, native_rows, native_samples, row_blocks, take
+from mercer.kernels.samples import n_samples, native_rows, native_samples, row_blocks
 from mercer.threads import effective_n_threads
 
 __all__ = ["Walk", "vote", "walk"]
@@ -61,7 +61,7 @@ def walk(kernel: Kernel | None, X: Any, Y: Any, coefficients: csr_array, interce
         return Walk(*_native.kernel_walk(*spec.arguments(), *samples, *machines, n_classes, fewer, threads))
     scores, evaluations = np.empty((n_samples(X), n_classes)), 0
     for rows in row_blocks(n_samples(X), n_support):
-        matrix = np.ascontiguousarray(kernel._matrix(take(X, rows), Y), dtype=np.float64)
+        matrix = np.ascontiguousarray(kernel._some_rows(X, rows, Y), dtype=np.float64)
         scores[rows], count = _native.walk(matrix, *machines, n_classes, threads)
         evaluations += count
     return Walk(scores, evaluations)

@@ -13,7 +13,18 @@ from mercer.errors import DomainError
 from mercer.kernels.base import Kernel
 from mercer.kernels.samples import describe, n_samples, take
 
-__all__ = ["Composite", "Numbered", "Parts", "Pointwise", "Seen", "Wrapped", "bracketed", "one_part", "side_by_side"]
+__all__ = [
+    "Composite",
+    "Numbered",
+    "Parts",
+    "Pointwise",
+    "Seen",
+    "Wrapped",
+    "bracketed",
+    "check_child",
+    "one_part",
+    "side_by_side",
+]
 
 
 class Parts:
@@ -54,11 +65,10 @@ def side_by_side(blocks: list[Any]) -> Any:
     return hstack(blocks, format="csr") if any(map(issparse, blocks)) else np.hstack(blocks)
 
 
-def check_child(owner: Kernel, kernel: Any) -> None:
+def check_child(owner: str, kernel: Any) -> None:
     """Refuse what is no kernel."""
     if not isinstance(kernel, Kernel):
-        name = type(owner).__name__
-        raise TypeError(f"{name} needs a kernel, got {kernel!r}; as_kernel turns names into kernels.")
+        raise TypeError(f"{owner} needs a kernel, got {kernel!r}; as_kernel turns names into kernels.")
 
 
 class Composite(Kernel):
@@ -75,7 +85,7 @@ class Composite(Kernel):
         if not self.kernels:
             raise ValueError(f"{name} needs at least one kernel.")
         for kernel in self.kernels:
-            check_child(self, kernel)
+            check_child(name, kernel)
         by_domain = {kernel.domain: kernel for kernel in self.kernels if kernel.domain != "any"}
         if len(by_domain) > 1:
             sides = " and ".join(f"{type(k).__name__} on {domain}" for domain, k in by_domain.items())
@@ -203,7 +213,7 @@ class Wrapped(Kernel):
 
     @property
     def domain(self) -> str:  # type: ignore[override]
-        check_child(self, self.kernel)
+        check_child(type(self).__name__, self.kernel)
         return self.kernel.domain
 
     @property
@@ -233,7 +243,7 @@ class Wrapped(Kernel):
         return self._with()
 
     def _check_parameters(self):
-        check_child(self, self.kernel)
+        check_child(type(self).__name__, self.kernel)
         super()._check_parameters()
         self.kernel._check_parameters()
 

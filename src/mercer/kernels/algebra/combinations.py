@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer.data.features import SparseFeatures
-from mercer.kernels.algebra.base import Composite, side_by_side
+from mercer.kernels.algebra.base import Composite, check_child, side_by_side
 from mercer.kernels.base import Kernel
 from mercer.kernels.samples import n_samples
 from mercer.parameters import Number
@@ -315,6 +315,8 @@ def weighted_sum(kernels, weights=None):
     0.7
     """
     kernels = list(kernels)
+    for kernel in kernels:
+        check_child("weighted_sum", kernel)
     weights = [1 / len(kernels) for _ in kernels] if weights is None else list(weights)
     if len(kernels) != len(weights):
         raise ValueError(f"weights must have one number for each of {len(kernels)} kernels, got {len(weights)}.")
