@@ -214,6 +214,16 @@ def test_words_and_letters_are_different_symbols():
     assert Spectrum(1)([b"a"], ["a"])[0, 0] == 0
 
 
+@pytest.mark.parametrize("p", [1, 2, 9])
+def test_numbers_and_letters_are_different_symbols(p):
+    """Also where pieces are hashed: those with letters beyond ASCII, numbers, or more than eight symbols."""
+    letters = [chr(i) * p for i in (97, 233, 0x4E00)]
+    numbers = [[i] * p for i in range(80, 300)] + [[i] * p for i in range(0x4E00 - 20, 0x4E00 + 20)]
+    for kernel in (Spectrum(p), GappedKmer(p, p), GapWeighted(p), CommonSubstrings()):
+        assert not kernel(letters, numbers).any()
+        assert_array_equal(kernel(numbers) != 0, np.eye(len(numbers)))
+
+
 @every_kernel
 def test_empty_strings(kernel):
     if isinstance(kernel, WeightedDegree):

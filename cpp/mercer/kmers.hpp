@@ -1,7 +1,7 @@
 // Contiguous pieces of sequences as features: all of a length, with some of their places masked, or with neighbours.
 //
 // The key of a piece depends on its symbols alone. Up to eight ASCII letters are coded exactly, seven bits each, behind
-// a bit that tells lengths apart; everything else gets 63 bits of a polynomial over the field of 2^61 - 1 elements.
+// a bit that tells lengths apart; everything else gets a hash, a polynomial over the field of 2^61 - 1 elements.
 #pragma once
 
 #include <algorithm>
@@ -24,6 +24,9 @@ struct Field61 {
     a = (a & prime) + (a >> 61);
     return a >= prime ? a - prime : a;
   }
+  // A symbol as an element. Keys of integers and of characters are powers of two apart, and thus close together modulo
+  // the prime: they are scrambled first.
+  static std::uint64_t of(std::uint64_t symbol) { return reduced(scrambled(symbol)); }
   static std::uint64_t sum(std::uint64_t a, std::uint64_t b) { return reduced(a + b); }
   static std::uint64_t difference(std::uint64_t a, std::uint64_t b) { return reduced(a + prime - b); }
   static std::uint64_t product(std::uint64_t a, std::uint64_t b) {
@@ -49,7 +52,7 @@ class PieceKey {
   void add(std::uint64_t symbol) {
     exact_ = exact_ << 7 | (symbol & 127);
     ascii_ = ascii_ && is_ascii(symbol);
-    hash_ = Field61::sum(Field61::product(hash_, Field61::base), Field61::reduced(symbol));
+    hash_ = Field61::sum(Field61::product(hash_, Field61::base), Field61::of(symbol));
     ++size_;
   }
   std::uint64_t key(std::uint64_t part) const {
@@ -90,8 +93,8 @@ void for_each_piece(const std::uint64_t* s, std::size_t n, std::size_t p, Use us
   std::uint64_t hash = 0;
   for (std::size_t i = 0; i < n; ++i) {
     ascii = is_ascii(s[i]) ? ascii + 1 : 0;
-    hash = Field61::sum(Field61::product(hash, Field61::base), Field61::reduced(s[i]));
-    if (i >= p) hash = Field61::difference(hash, Field61::product(top, Field61::reduced(s[i - p])));
+    hash = Field61::sum(Field61::product(hash, Field61::base), Field61::of(s[i]));
+    if (i >= p) hash = Field61::difference(hash, Field61::product(top, Field61::of(s[i - p])));
     if (i + 1 >= p && !(p <= longest_exact && ascii >= p)) use(i, PieceKey::hashed(Field61::sum(top, hash), 0));
   }
 }
