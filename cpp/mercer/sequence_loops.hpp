@@ -206,30 +206,31 @@ inline Vec<double> pair_scores(const PairScores& pairs, std::int64_t symbol, con
   return load(scores);
 }
 
-// Smith and Waterman, with affine gaps.
+// Smith and Waterman, with affine gaps: the recursion of local_alignments_of below, with the best in place of the sum.
+// A gap opens behind a pair, or behind a gap of the other sequence, never behind itself: that it would be cheaper
+// there, where open < extend, changes nothing.
 inline void local_alignment(const AlignmentSpec& spec, const std::int64_t* s, std::size_t n, const std::int64_t* codes,
                             std::size_t m, double* room, double* values) {
   constexpr std::size_t width = lanes<double>;
   const Vec<double> impossible = broadcast(-__builtin_huge_val());
   for (std::size_t g = 0; g < sequence_lanes; g += width) {
-    double *ends = room, *down = room + m * width;  // best alignment that ends here; that ends here with a gap
-    for (std::size_t j = 0; j < m; ++j) {
-      store(ends + j * width, Vec<double>{});
-      store(down + j * width, impossible);
-    }
+    double *pairs = room, *down = pairs + m * width, *ending = down + m * width;
+    for (std::size_t k = 0; k < 3 * m * width; k += width) store(room + k, impossible);
     Vec<double> best{};
     for (std::size_t i = 0; i < n; ++i) {
-      Vec<double> diagonal{}, left{}, across = impossible;
+      Vec<double> corner = impossible, left = impossible, across = impossible;
       for (std::size_t j = 0; j < m; ++j) {
+        const std::size_t at = j * width;
         const Vec<double> score = pair_scores(spec.pairs, s[i], codes + j * sequence_lanes + g, -__builtin_huge_val());
-        const Vec<double> above = load(ends + j * width);
-        const Vec<double> gap = larger(above - spec.open, load(down + j * width) - spec.extend);
+        const Vec<double> pair = larger(corner, Vec<double>{}) + score;
+        const Vec<double> gap = larger(load(pairs + at) - spec.open, load(down + at) - spec.extend);
         across = larger(left - spec.open, across - spec.extend);
-        left = larger(larger(diagonal + score, Vec<double>{}), larger(gap, across));
-        diagonal = above;
-        store(down + j * width, gap);
-        store(ends + j * width, left);
-        best = larger(best, left);
+        left = larger(pair, gap);
+        corner = load(ending + at);
+        store(pairs + at, pair);
+        store(down + at, gap);
+        store(ending + at, larger(left, across));
+        best = larger(best, pair);
       }
     }
     store(values + g, best);

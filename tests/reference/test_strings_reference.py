@@ -55,6 +55,10 @@ TWINS = {
         kernels.LocalAlignment(match=2.0, gap_open=1.5, gap_extend=0.5),
         lambda s, t: naive.local_alignment(s, t, score, 1.5, 0.5),
     ),
+    "alignment, dear long gaps": (
+        kernels.LocalAlignment(match=2.0, gap_open=0.25, gap_extend=1.5),
+        lambda s, t: naive.local_alignment(s, t, score, 0.25, 1.5),
+    ),
     "alignment, table": (
         kernels.LocalAlignment(TABLE, gap_open=1.5, gap_extend=0.25),
         lambda s, t: naive.local_alignment(s, t, by_table, 1.5, 0.25),
@@ -62,6 +66,10 @@ TWINS = {
     "alignments": (
         kernels.AlignmentKernel(0.4, match=2.0, gap_open=1.5, gap_extend=0.5),
         lambda s, t: naive.alignment_kernel(s, t, 0.4, score, 1.5, 0.5),
+    ),
+    "alignments, dear long gaps": (
+        kernels.AlignmentKernel(0.4, match=2.0, gap_open=0.25, gap_extend=1.5),
+        lambda s, t: naive.alignment_kernel(s, t, 0.4, score, 0.25, 1.5),
     ),
     "alignments, table": (
         kernels.AlignmentKernel(0.4, TABLE, gap_open=1.5, gap_extend=0.25),
