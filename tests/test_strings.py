@@ -1,5 +1,9 @@
 """Kernels on strings and series: worked values of the seeds, limits, samples of all kinds, errors, machines."""
 
+import re
+from decimal import Decimal
+from fractions import Fraction
+
 import numpy as np
 import pandas
 import polars
@@ -214,6 +218,15 @@ def test_words_and_letters_are_different_symbols():
     assert Spectrum(1)([b"a"], ["a"])[0, 0] == 0
 
 
+def test_equal_numbers_are_one_symbol():
+    """Whatever their type, and whatever other samples are there."""
+    for equal in ([1, True, 1.0, Decimal(1), Fraction(1), 1 + 0j, np.int8(1)], [0.5, Decimal("0.5"), Fraction(1, 2)]):
+        for a in equal:
+            assert_array_equal(Spectrum(1)([[a]], [[b] for b in equal]), np.ones((1, len(equal))))
+    assert Spectrum(1)([[Decimal("0.1")]], [[0.1]])[0, 0] == 0
+    assert Spectrum(1)([[float("inf")], [1j]], [[float("-inf")], [1]]).sum() == 0
+
+
 @pytest.mark.parametrize("p", [1, 2, 9])
 def test_numbers_and_letters_are_different_symbols(p):
     """Also where pieces are hashed: those with letters beyond ASCII, numbers, or more than eight symbols."""
@@ -339,18 +352,31 @@ def test_wrong_samples_are_named():
         Spectrum(2)(["SAY"], ["SAY", 1.5])
     with pytest.raises(DomainError, match=r"symbols that are not hashable in X"):
         Spectrum(2)([["a", {}]])
-    with pytest.raises(DomainError, match="over its alphabet 'ACGT', sample 1 of X has another symbol at place 2"):
-        Mismatch(3, 1)(["ACGT", "ACN"])
-    with pytest.raises(
-        DomainError, match="symbols of its substitution table, sample 0 of Y has another one at place 1"
-    ):
-        LocalAlignment("BLOSUM62")(["AA"], ["Aa"])
     with pytest.raises(DomainError, match="sample 0 of X has 1, sample 2 has 3"):
         GlobalAlignment()([np.zeros((2, 1)), [], np.zeros((2, 3))])
     with pytest.raises(DomainError, match="X has 1, Y has 3"):
         GlobalAlignment()([np.zeros((2, 1))], [np.zeros((2, 3))])
     with pytest.raises(ValueError, match="Sample 1 of X contains NaN or infinity"):
         GlobalAlignment()([[1.0], [np.nan]])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "rule", "known", "strange"),
+    [
+        (Mismatch(3, 1), "over its alphabet 'ACGT'", "ACGT", "ACN"),
+        (Mismatch(2, 1, ["to", "be"]), r"over its alphabet \['to', 'be'\]", ["to"], ("to", "be", "not")),
+        (Mismatch(2, 1, range(3)), r"over its alphabet range\(0, 3\)", [1], np.array([0, 1, 3])),
+        (LocalAlignment("BLOSUM62"), "over the symbols of its substitution table", "AA", "AAé"),
+    ],
+)
+def test_strange_symbols_are_named(kernel, rule, known, strange):
+    symbol = re.escape(repr(list(strange)[2])) if not isinstance(strange, np.ndarray) else "3"
+    with pytest.raises(DomainError, match=f"{rule}, sample 1 of X has the symbol {symbol} at place 2"):
+        kernel([known, strange])
+    with pytest.raises(DomainError, match=f"{rule}, sample 2 of Y has the symbol {symbol} at place 2"):
+        kernel([known], [known, known[:0], strange])
+    with pytest.raises(DomainError, match=f"{rule}, sample 0 of X has another symbol at place 2"):
+        kernel(Sequences.pack([strange]))
 
 
 def test_kernels_without_features_say_so():

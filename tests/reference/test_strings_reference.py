@@ -240,7 +240,7 @@ def test_alignments_of_any_size():
     logs = kernel._log_matrix(*kernel.prepare(X))
     assert logs.max() > 1000.0
     table = SubstitutionTable.of("BLOSUM62")
-    numbered = table.numbered(Sequences.pack(X), "", "")
+    numbered = table.numbered(Sequences.pack(X), "", X, "")
     codes = [numbered[[i]].entries.astype(int) for i in range(len(X))]
     expected = [[log_alignments(1.5 * table.scores[np.ix_(s, t)], 16.5, 1.5) for t in codes] for s in codes]
     assert_allclose(logs, expected, rtol=1e-12)

@@ -9,7 +9,7 @@ from mercer.data.objects import listed
 from mercer.data.symbols import LARGEST_INTEGER, symbol_keys
 from mercer.errors import DomainError
 
-__all__ = ["Sequences", "Series"]
+__all__ = ["Sequences", "Series", "check_symbols"]
 
 # Keys of a character and of a byte, as in `symbol_keys`: their numbers, from here on.
 CHARACTERS = np.uint64(LARGEST_INTEGER)
@@ -184,6 +184,19 @@ class Series(_Packed):
         return cls(np.concatenate(full) if full else np.empty((0, 0)), starts_of([len(p) for p in points]))
 
 
+def check_symbols(packed: Sequences, known: np.ndarray, rule: str, samples: Any, name: str) -> None:
+    """Refuse samples with a symbol whose key is not known; they are told the rule, the symbol and its place."""
+    unknown = ~np.isin(packed.entries, known)
+    if not unknown.any():
+        return
+    at = int(np.argmax(unknown))
+    i = int(np.searchsorted(packed.starts, at, side="right")) - 1
+    place = at - int(packed.starts[i])
+    each = None if samples is packed else listed(samples)
+    symbol = "another symbol" if each is None else f"the symbol {_plain(list(each[i])[place])!r}"
+    raise DomainError(f"{rule}, sample {i} of {name} has {symbol} at place {place}.")
+
+
 def starts_of(lengths: Any) -> np.ndarray:
     """Where samples of these lengths start, one after the other, and where the last one ends."""
     starts = np.zeros(len(lengths) + 1, dtype=np.int64)
@@ -200,6 +213,11 @@ def _listed(samples: Any, refusal: str, name: str) -> list:
             way_out = "read a column of it with On(column, kernel)"
         raise DomainError(f"{refusal}{_what(samples)} as {name}; {way_out}, or use another kernel.")
     return found
+
+
+def _plain(symbol: Any) -> Any:
+    """A symbol without the type that an array gave it."""
+    return symbol.item() if isinstance(symbol, np.generic) else symbol
 
 
 def _what(sample: Any) -> str:

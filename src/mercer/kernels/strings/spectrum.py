@@ -8,9 +8,8 @@ import numpy as np
 
 from mercer import _native
 from mercer.data.features import SparseFeatures
-from mercer.data.sequences import Sequences
+from mercer.data.sequences import Sequences, check_symbols
 from mercer.data.symbols import symbol_keys
-from mercer.errors import DomainError
 from mercer.kernels.features import FeatureKernel
 from mercer.kernels.strings.base import SequenceKernel
 from mercer.parameters import Choice, Number
@@ -197,16 +196,10 @@ class Mismatch(SequenceKernel):
 
     def prepare(self, X, Y=None):
         of_X, of_Y = super().prepare(X, Y)
-        alphabet = symbol_keys(self.alphabet)
-        for packed, name in ((of_X, "X"), (of_Y, "Y")):
-            unknown = ~np.isin(packed.entries, alphabet)
-            if unknown.any():
-                at = int(np.argmax(unknown))
-                i = int(np.searchsorted(packed.starts, at, side="right")) - 1
-                raise DomainError(
-                    f"Mismatch works on strings over its alphabet {self.alphabet!r}, sample {i} of {name} has another "
-                    f"symbol at place {at - packed.starts[i]}; add it to the alphabet."
-                )
+        alphabet, rule = symbol_keys(self.alphabet), f"Mismatch works on strings over its alphabet {self.alphabet!r}"
+        check_symbols(of_X, alphabet, rule, X, "X")
+        if of_Y is not of_X:
+            check_symbols(of_Y, alphabet, rule, Y, "Y")
         return of_X, of_Y
 
     def _sparse_features(self, X):
