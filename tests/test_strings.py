@@ -281,6 +281,33 @@ def test_values_beyond_float64_are_normalised_all_the_same():
     assert_array_equal(GlobalAlignment().normalized()(series)[:2, :2], np.ones((2, 2)))
 
 
+@pytest.mark.parametrize(
+    ("kernel", "name", "X"),
+    [
+        (AlignmentKernel(2.0), "beta", ["gattaca" * 60, "gattaca" * 59 + "gattac", "gattaca" * 60 + "c", ""]),
+        (GlobalAlignment(3.0), "sigma", [np.sin(np.arange(n) / 9) for n in (600, 601, 590, 0)]),
+        (GapWeighted(40, 1e-5), "decay", ["gattaca" * 6, "gattaca" * 7, "gattaca" * 5 + "c" + "gattaca", ""]),
+    ],
+    ids=["AlignmentKernel", "GlobalAlignment", "GapWeighted"],
+)
+def test_normalised_kernels_have_derivatives_where_values_leave_float64(kernel, name, X):
+    logs = kernel._log_diag(kernel.prepare(X)[0])
+    assert (np.abs(logs[:3]) > 745).all()
+    W, value = np.random.default_rng(0).normal(size=(4, 4)), kernel.get_params()[name]
+    step = 1e-3 * value
+    ends = [(W * clone(kernel).set_params(**{name: value + h}).normalized()(X)).sum() for h in (step, -step)]
+    slope = kernel.normalized().vjp(X, W)[f"kernel__{name}"]
+    assert_allclose(slope, (ends[0] - ends[1]) / (2 * step), rtol=1e-5)
+
+
+def test_values_of_long_common_substrings():
+    with pytest.raises(ValueError, match=r"CommonSubstrings\(decay=2.0\) are too large .* parameters that make them"):
+        CommonSubstrings(decay=2.0).normalized()(["a" * 2000])
+    assert_array_equal(
+        CommonSubstrings(decay=2.0, longest=3)(["a" * 2000]), [[2 * 2000**2 + 4 * 1999**2 + 8 * 1998**2]]
+    )
+
+
 def test_series_in_all_forms():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(5, 7))

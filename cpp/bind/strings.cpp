@@ -60,6 +60,7 @@ Answer answer_in(const std::string& answer) {
   if (answer == "value") return Answer::value;
   if (answer == "log") return Answer::log;
   if (answer == "slope") return Answer::slope;
+  if (answer == "log_slope") return Answer::log_slope;
   throw nb::value_error(("unknown answer '" + answer + "'").c_str());
 }
 
@@ -268,7 +269,7 @@ void bind_strings(nb::module_& m) {
   m.def("gap_weighted", &gap_weighted, "X"_a, "Y"_a.none(), "length"_a, "decay"_a, "blended"_a, "answer"_a,
         "n_threads"_a, "level"_a,
         "Gap-weighted subsequences, without the factor decay^(2 length), or decay^2 if blended; Y=None: the diagonal.\n"
-        "answer: \"value\", \"log\" or \"slope\", the derivative by the decay.");
+        "answer: \"value\", \"log\", \"slope\", the derivative by the decay, or \"log_slope\", that of the logarithm.");
   m.def("all_subsequences", &all_subsequences, "X"_a, "Y"_a.none(), "answer"_a, "n_threads"_a, "level"_a,
         "All common subsequences, as \"value\" or \"log\"; Y=None: the diagonal.");
   m.def("weighted_degree", &weighted_degree, "X"_a, "Y"_a.none(), "degree"_a, "shift"_a, "n_threads"_a, "level"_a,

@@ -11,14 +11,14 @@ from mercer.threads import effective_n_threads
 
 __all__ = ["SequenceKernel", "within_range"]
 
-Answer = Literal["value", "log", "slope"]
+Answer = Literal["value", "log", "slope", "log_slope"]
 
 
 class SequenceKernel(Kernel):
     """A kernel on sequences of symbols that a native dynamic programme computes.
 
     A subclass gives in ``_native_values(X, Y, answer, n_threads)`` the matrix of packed samples, or the diagonal where
-    Y is None: the values, their logarithms, or their derivatives by the parameter named in `slope_of`.
+    Y is None: the values, their logarithms, or the derivatives of one of these by the parameter named in `slope_of`.
     """
 
     domain: ClassVar[str] = "strings"
@@ -72,12 +72,20 @@ class SequenceKernel(Kernel):
         slopes = within_range(self, self._native_values(X, X, "slope", effective_n_threads()))
         return {self.slope_of: float(np.vdot(W, slopes))}
 
+    def _log_vjp(self, X, W):
+        if self.slope_of is None:
+            return {}
+        slopes = self._native_values(X, X, "log_slope", effective_n_threads())
+        if np.isinf(slopes).any():
+            raise ValueError(f"Values of {self!r} are too large for float64 on these samples, and for its derivative.")
+        return {self.slope_of: float(np.sum(W * slopes, where=~np.isnan(slopes)))}  # nan: a value is zero
 
-def within_range(kernel: Kernel, values: np.ndarray) -> np.ndarray:
+
+def within_range(kernel: SequenceKernel, values: np.ndarray) -> np.ndarray:
     """The values, if they are finite."""
-    if not np.isfinite(values).all():
-        raise ValueError(
-            f"Values of {kernel!r} are too large for float64 on these samples; use the kernel .normalized(), which is "
-            "computed from their logarithms."
-        )
-    return values
+    if np.isfinite(values).all():
+        return values
+    way_out = "give it parameters that make them smaller"
+    if kernel.in_logarithms:
+        way_out = "use the kernel .normalized(), which is computed from their logarithms"
+    raise ValueError(f"Values of {kernel!r} are too large for float64 on these samples; {way_out}.")

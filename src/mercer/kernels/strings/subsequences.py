@@ -160,6 +160,8 @@ class GapWeighted(SequenceKernel):
 
         if answer == "log":
             return values("log") + exponent * np.log(decay)
+        if answer == "log_slope":
+            return values("log_slope") + exponent / decay
         if answer == "slope":
             return exponent * decay ** (exponent - 1) * values("value") + decay**exponent * values("slope")
         return values("value") * decay**exponent

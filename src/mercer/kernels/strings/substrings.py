@@ -35,7 +35,7 @@ class CommonSubstrings(SequenceKernel):
     Notes
     -----
     Time and memory O(\|s\| + \|t\|) for a pair, by a suffix automaton of the one that the other runs
-    through. Values are exact where decay is 1.
+    through. Values are exact where decay is 1. Above 1 they grow exponentially with the length.
 
     References
     ----------
@@ -73,10 +73,11 @@ class CommonSubstrings(SequenceKernel):
         lengths = np.arange(longest + 1, dtype=np.float64)
         with np.errstate(over="ignore"):
             powers = lengths * self.decay ** (lengths - 1) if answer == "slope" else self.decay**lengths
-        powers[: self.shortest] = 0.0
-        if self.longest is not None:
-            powers[self.longest + 1 :] = 0.0
-        return _native.common_substrings(X.native(), of_Y, np.cumsum(powers), n_threads)
+            powers[: self.shortest] = 0.0
+            if self.longest is not None:
+                powers[self.longest + 1 :] = 0.0
+            weights = np.cumsum(powers)
+        return _native.common_substrings(X.native(), of_Y, weights, n_threads)
 
 
 def _longest(samples: Sequences) -> int:
