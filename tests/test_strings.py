@@ -334,6 +334,8 @@ def test_series_in_all_forms():
         (GapWeighted(None), "p must be an int >= 1, got None"),
         (GappedKmer(3, 4), "k must be an int <= g, the length of the pieces, 3, got 4"),
         (GappedKmer(65, 4), "g must be an int >= 1 and <= 64, got 65"),
+        (GappedKmer(40, 20), "k must be an int with at most 4194304 ways to choose k of g = 40 places, got 20"),
+        (Mismatch(40, 8), "m must be an int with at most 4194304 ways to choose up to 2 m of k = 40 places, got 8"),
         (Mismatch(3, 3), "m must be an int < k, the length of the pieces, 3, got 3"),
         (Mismatch(3, 1, "AAB"), "alphabet must be a str or a sequence of different symbols, got 'AAB'"),
         (Mismatch(3, 1, 4), "alphabet must be a str or a sequence of different symbols, got 4"),

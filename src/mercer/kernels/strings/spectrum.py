@@ -19,6 +19,8 @@ __all__ = ["GappedKmer", "Mismatch", "Spectrum"]
 
 # Places of a piece that masks can tell apart.
 LONGEST_WINDOW = 64
+# Masks that every piece is seen through, at most: each of them is a feature of every piece.
+MOST_MASKS = 1 << 22
 
 
 class Spectrum(FeatureKernel):
@@ -128,6 +130,11 @@ class GappedKmer(FeatureKernel):
         super()._check_parameters()
         if self.k > self.g:
             raise ValueError(f"k must be an int <= g, the length of the pieces, {self.g}, got {self.k}.")
+        if (masks := comb(self.g, self.k)) > MOST_MASKS:
+            raise ValueError(
+                f"k must be an int with at most {MOST_MASKS} ways to choose k of g = {self.g} places, got {self.k}, "
+                f"which has {masks}."
+            )
 
     def _features(self, X, name):
         return _masked(Sequences.pack(X, type(self).__name__, name), self.g, self.k)
@@ -187,6 +194,11 @@ class Mismatch(SequenceKernel):
         super()._check_parameters()
         if self.m >= self.k:
             raise ValueError(f"m must be an int < k, the length of the pieces, {self.k}, got {self.m}.")
+        if (masks := max(comb(self.k, j) for j in range(min(2 * self.m, self.k) + 1))) > MOST_MASKS:
+            raise ValueError(
+                f"m must be an int with at most {MOST_MASKS} ways to choose up to 2 m of k = {self.k} places, got "
+                f"{self.m}, which has {masks}."
+            )
         try:
             usable = len(set(self.alphabet)) == len(self.alphabet) >= 1
         except TypeError:
