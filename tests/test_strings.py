@@ -3,6 +3,7 @@
 import re
 from decimal import Decimal
 from fractions import Fraction
+from math import comb
 
 import numpy as np
 import pandas
@@ -133,8 +134,6 @@ def test_weighted_degree_of_one_symbol_counts_equal_places():
 
 def test_masks_of_all_sizes():
     """A pair of pieces that agree in a places counts comb(a, k)."""
-    from math import comb
-
     for k in range(1, 6):
         assert GappedKmer(5, k)(["ABCDE"], ["AxCDy"])[0, 0] == comb(3, k)
 
@@ -409,11 +408,31 @@ def test_strange_symbols_are_named(kernel, rule, known, strange):
 
 
 def test_kernels_without_features_say_so():
-    for kernel in (GapWeighted(2), WeightedDegree(3, shift=1)):
+    for kernel in (AlignmentKernel(), LocalAlignment(), WeightedDegree(3, shift=1)):
         with pytest.raises(NotImplementedError, match="has no explicit feature map"):
             kernel.features(WORDS)
         with pytest.raises(TypeError, match="must have explicit sparse features"):
             ExplicitFeatures(kernel).fit(WORDS)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "length", "occurrences"),
+    [
+        (AllSubsequences(), 25, 2**25),
+        (FixedSubsequences(12), 27, comb(27, 12)),
+        (GapWeighted(2, blended=True), 6000, comb(6000, 2) + 6000),
+        (GapWeighted(2), 6000, comb(6000, 2)),
+        (CommonSubstrings(), 6000, 6001 * 6000 // 2),
+        (CommonSubstrings(shortest=2, longest=5000), 6000, sum(6000 - p + 1 for p in range(2, 5001))),
+    ],
+    ids=repr,
+)
+def test_too_many_features_are_refused(kernel, length, occurrences):
+    assert occurrences > 2**24
+    message = f"up to 16777216 occurrences, sample 1 has {occurrences}; use the values of the kernel"
+    for with_features in (kernel.features, ExplicitFeatures(kernel).fit):
+        with pytest.raises(ValueError, match=message):
+            with_features(["ab", "ab" * (length // 2) + "a" * (length % 2)])
 
 
 # --- bindings -----------------------------------------------------------------------------------------------------
@@ -473,7 +492,7 @@ def test_strings_go_through_scikit_learn(labelled):
 
 def test_explicit_features_and_kernels_are_one_machine(labelled):
     X, y = labelled
-    for kernel in (Spectrum(4), GappedKmer(5, 3), Mismatch(4, 1), WeightedDegree(3)):
+    for kernel in (Spectrum(4), GappedKmer(5, 3), Mismatch(4, 1), WeightedDegree(3), GapWeighted(3) * 40):
         linear = make_pipeline(ExplicitFeatures(kernel), LinearSVC(C=0.01, loss="hinge", intercept="none", tol=1e-6))
         machine = SVC(kernel, C=0.01, fit_intercept=False, tol=1e-6)
         new = random_strings(30, 20, seed=1)

@@ -181,6 +181,38 @@ def test_explicit_features_are_those_of_the_kernel():
     assert_allclose((phi @ phi.T).toarray(), kernels.WeightedDegree(6)(X), rtol=1e-12)
 
 
+FEW = ["", "a", "gattaca", "tacagat", "ééaé", "aaaaaaaa", "0123456789"]
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        kernels.AllSubsequences(),
+        kernels.FixedSubsequences(1),
+        kernels.FixedSubsequences(3),
+        kernels.FixedSubsequences(9),
+        kernels.CommonSubstrings(),
+        kernels.CommonSubstrings(0.7, shortest=2, longest=4),
+        kernels.GapWeighted(3, 0.6),
+        kernels.GapWeighted(4, 0.3, blended=True),
+    ],
+    ids=repr,
+)
+def test_features_that_are_listed_one_by_one(kernel):
+    phi = kernel.features(FEW)
+    assert_allclose((phi @ phi.T).toarray(), kernel(FEW), rtol=1e-13)
+    for X in ([], [""], FEW[::-1]):
+        assert_allclose(kernel.features(X).power(2).sum(axis=1), kernel.diag(X), rtol=1e-13)
+
+
+def test_weights_of_single_subsequences():
+    expected = naive.subsequences("gattaca", [1, 2, 3], 0.6)
+    phi = kernels.GapWeighted(3, 0.6, blended=True).features(["gattaca"])
+    assert_allclose(np.sort(phi.data), sorted(expected.values()), rtol=1e-13)
+    phi = kernels.AllSubsequences().features(["gattaca"])
+    assert_array_equal(np.sort(phi.data), sorted(naive.subsequences("gattaca", range(8)).values()))
+
+
 def test_long_pieces_are_told_apart():
     """Keys beyond eight letters are hashes: pieces that differ in one symbol do not meet."""
     X = random_strings(3, 400, "ab")

@@ -1,6 +1,7 @@
 """The base of kernels on strings and other sequences of symbols."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -9,7 +10,10 @@ from mercer.data.sequences import Sequences
 from mercer.kernels.base import Kernel
 from mercer.threads import effective_n_threads
 
-__all__ = ["SequenceKernel", "within_range"]
+__all__ = ["SequenceKernel", "check_occurrences", "within_range"]
+
+# Of features in one sample, where they are listed one by one (256 MB).
+MOST_OCCURRENCES = 1 << 24
 
 Answer = Literal["value", "log", "slope", "log_slope"]
 
@@ -49,23 +53,6 @@ class SequenceKernel(Kernel):
     def _log_diag(self, X):
         return self._native_values(X, None, "log", effective_n_threads()) if self.in_logarithms else None
 
-    def features(self, X):
-        """The feature vectors of samples, over the features that at least one of them has; few kernels have them.
-
-        Parameters
-        ----------
-        X : n samples
-
-        Returns
-        -------
-        CSR array of shape (n, n_components)
-            With columns in the order of their keys. `mercer.features.ExplicitFeatures` gives the same columns to new
-            samples.
-        """
-        kernel = self._ready(X)
-        found = kernel._sparse_features(kernel.prepare(X)[0])
-        return super().features(X) if found is None else found.table(np.unique(found.keys))
-
     def _vjp(self, X, W):
         if self.slope_of is None:
             return {}
@@ -89,3 +76,16 @@ def within_range(kernel: SequenceKernel, values: np.ndarray) -> np.ndarray:
     if kernel.in_logarithms:
         way_out = "use the kernel .normalized(), which is computed from their logarithms"
     raise ValueError(f"Values of {kernel!r} are too large for float64 on these samples; {way_out}.")
+
+
+def check_occurrences(kernel: SequenceKernel, samples: Sequences, occurrences: Callable[[int], int]) -> None:
+    """Refuse to list the features of samples of which one has too many; `occurrences` says how many, by its length."""
+    if not len(samples):
+        return
+    i = int(np.argmax(samples.lengths))
+    found = occurrences(int(samples.lengths[i]))
+    if found > MOST_OCCURRENCES:
+        raise ValueError(
+            f"{kernel!r} lists explicit features of up to {MOST_OCCURRENCES} occurrences, sample {i} has {found}; use "
+            "the values of the kernel, which do not need them."
+        )
