@@ -75,6 +75,9 @@ def test_all_subsequences_of_tables_3_3_and_3_4():
     kernel = AllSubsequences()
     assert_array_equal(kernel(["SAY", "BAY"]), [[8, 4], [4, 8]])
     assert_array_equal(kernel(["SAY", "BAY", "", "GATTACA"], [""]), np.ones((4, 1)))
+    phi = kernel.features(["SAY", "BAY"]).toarray()  # columns empty, A, B, S, Y, SA, BA, AY, SY, BY, SAY, BAY
+    table = [[1, 1, 0, 1, 1, 1, 0, 1, 1, 0, 1, 0], [1, 1, 1, 0, 1, 0, 1, 1, 0, 1, 0, 1]]
+    assert_array_equal(sorted(phi.T.tolist()), sorted(np.transpose(table).tolist()))
 
 
 @pytest.mark.parametrize("decay", [1e-3, 0.25, 0.5, 0.9, 1.0])
@@ -91,6 +94,8 @@ def test_gap_weighted_of_table_3_5(decay):
     table = [[a, b, a, 0, 0, 0, 0, 0], [0, 0, a, a, b, 0, 0, 0], [a, 0, 0, 0, 0, b, a, 0], [0, 0, 0, a, 0, 0, a, b]]
     assert_allclose(phi, table, rtol=1e-15)
     assert_allclose(phi @ phi.T, K, rtol=1e-14)
+    explicit = GapWeighted(2, decay).features(WORDS).toarray()
+    assert_allclose(sorted(explicit.T.tolist()), sorted(np.transpose(table).tolist()), rtol=1e-15)
 
 
 @pytest.mark.parametrize("decay", [0.25, 0.5, 0.8, 1.0])
@@ -378,6 +383,10 @@ def test_wrong_samples_are_named():
         GapWeighted(2)("GATTACA")
     with pytest.raises(DomainError, match=r"Spectrum works on strings, .* got a float as sample 1 of Y"):
         Spectrum(2)(["SAY"], ["SAY", 1.5])
+    with pytest.raises(DomainError, match=r"got an array of shape \(\) and dtype <U3 as sample 0 of X"):
+        Spectrum(2)([np.array("SAY")])
+    with pytest.raises(DomainError, match=r"got an array of shape \(\) and dtype float64 as sample 1 of X"):
+        GlobalAlignment()([[1.0], np.array(1.0)])
     with pytest.raises(DomainError, match=r"symbols that are not hashable in X"):
         Spectrum(2)([["a", {}]])
     with pytest.raises(DomainError, match="sample 0 of X has 1, sample 2 has 3"):
@@ -423,6 +432,7 @@ def test_kernels_without_features_say_so():
         (GapWeighted(2, blended=True), 6000, comb(6000, 2) + 6000),
         (GapWeighted(2), 6000, comb(6000, 2)),
         (CommonSubstrings(), 6000, 6001 * 6000 // 2),
+        (Mismatch(7, 6, "abcdefgh"), 26, 20 * (8**7 - 7**7)),
         (CommonSubstrings(shortest=2, longest=5000), 6000, sum(6000 - p + 1 for p in range(2, 5001))),
     ],
     ids=repr,

@@ -93,15 +93,15 @@ class Sequences(_Packed):
         refusal = f"{owner} works on strings, or sequences of symbols, got "
         sequences = _listed(samples, refusal, name)
         types = set(map(type, sequences))
-        starts = starts_of([len(sample) if hasattr(sample, "__len__") else 0 for sample in sequences])
+        for i, sample in enumerate(sequences):
+            if not (isinstance(sample, (str, bytes, list, tuple)) or getattr(sample, "ndim", None) == 1):
+                raise DomainError(f"{refusal}{_what(sample)} as sample {i} of {name}; use On(...) or another kernel.")
+        starts = starts_of(list(map(len, sequences)))
         if all(issubclass(kind, str) for kind in types):
             text = "".join(sequences).encode("utf-32-le", "surrogatepass")
             return cls(np.frombuffer(text, dtype="<u4") + CHARACTERS, starts)
         if all(issubclass(kind, bytes) for kind in types):
             return cls(np.frombuffer(b"".join(sequences), dtype=np.uint8) + INTEGERS, starts)
-        for i, sample in enumerate(sequences):
-            if not (isinstance(sample, (str, bytes, list, tuple)) or getattr(sample, "ndim", None) == 1):
-                raise DomainError(f"{refusal}{_what(sample)} as sample {i} of {name}; use On(...) or another kernel.")
         symbols = chain.from_iterable(s.tolist() if isinstance(s, np.ndarray) else s for s in sequences)
         try:
             return cls(symbol_keys(symbols), starts)
@@ -166,7 +166,7 @@ class Series(_Packed):
                 values = np.asarray(sample)
             except ValueError:  # rows of different length
                 values = np.empty(0, dtype=object)
-            empty = isinstance(sample, (list, tuple, np.ndarray)) and len(sample) == 0
+            empty = values.ndim > 0 and len(values) == 0 and isinstance(sample, (list, tuple, np.ndarray))
             if not empty and (values.ndim not in (1, 2) or values.dtype.kind not in "biuf"):
                 raise DomainError(f"{refusal}{_what(sample)} as sample {i} of {name}.")
             values = np.empty((0, 0)) if empty else values.astype(np.float64).reshape(len(values), -1)

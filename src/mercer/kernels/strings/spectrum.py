@@ -11,7 +11,7 @@ from mercer.data.features import SparseFeatures
 from mercer.data.sequences import Sequences, check_symbols
 from mercer.data.symbols import symbol_keys
 from mercer.kernels.features import FeatureKernel
-from mercer.kernels.strings.base import SequenceKernel
+from mercer.kernels.strings.base import SequenceKernel, check_occurrences
 from mercer.parameters import Choice, Number
 from mercer.threads import effective_n_threads
 
@@ -166,7 +166,7 @@ class Mismatch(SequenceKernel):
     Values come from the number of pairs of pieces that differ in d places, for d up to 2 m; these come from matches of
     pieces that are seen in k - j places, j up to 2 m, so that time and memory do not grow with the alphabet: O(N) times
     the number of sets of up to 2 m of k places for samples of total length N, plus common features. Explicit features
-    take O(N (k a)^m) for a symbols.
+    take O(N (k a)^m) for a symbols; more than :math:`2^{24}` of one sample are refused.
 
     References
     ----------
@@ -216,6 +216,8 @@ class Mismatch(SequenceKernel):
 
     def _sparse_features(self, X):
         alphabet = symbol_keys(self.alphabet)
+        neighbours = sum(comb(self.k, d) * (len(alphabet) - 1) ** d for d in range(self.m + 1))
+        check_occurrences(self, X, lambda n: max(0, n - self.k + 1) * neighbours)
         found: Any = _native.neighbour_features(X.native(), self.k, self.m, alphabet, effective_n_threads())
         return SparseFeatures(*found)
 
