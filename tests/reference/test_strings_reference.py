@@ -160,6 +160,7 @@ def test_levels_agree(call):
     for level in _native.simd_levels():
         assert_allclose(call(X.native(), Y.native(), level), expected, rtol=1e-12)
         assert_allclose(call(Y.native(), X.native(), level), expected.T, rtol=1e-12)
+        assert_array_equal(call(X.native(), None, level), np.diagonal(call(X.native(), X.native(), level)))
 
 
 def test_masks_and_neighbours_are_one_kernel():
