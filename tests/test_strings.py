@@ -305,8 +305,11 @@ def test_normalised_kernels_have_derivatives_where_values_leave_float64(kernel, 
 
 
 def test_values_of_long_common_substrings():
-    with pytest.raises(ValueError, match=r"CommonSubstrings\(decay=2.0\) are too large .* parameters that make them"):
-        CommonSubstrings(decay=2.0).normalized()(["a" * 2000])
+    for values in (CommonSubstrings(decay=2.0).normalized(), CommonSubstrings(decay=2.0).features):
+        with pytest.raises(
+            ValueError, match=r"CommonSubstrings\(decay=2.0\) are too large .* parameters that make them"
+        ):
+            values(["a" * 2100])
     assert_array_equal(
         CommonSubstrings(decay=2.0, longest=3)(["a" * 2000]), [[2 * 2000**2 + 4 * 1999**2 + 8 * 1998**2]]
     )

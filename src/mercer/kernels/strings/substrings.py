@@ -7,7 +7,7 @@ import numpy as np
 from mercer import _native
 from mercer.data.features import SparseFeatures
 from mercer.data.sequences import Sequences
-from mercer.kernels.strings.base import SequenceKernel, check_occurrences
+from mercer.kernels.strings.base import SequenceKernel, check_occurrences, within_range
 from mercer.parameters import Number
 from mercer.threads import effective_n_threads
 
@@ -89,7 +89,8 @@ class CommonSubstrings(SequenceKernel):
     def _sparse_features(self, X):
         longest = _longest(X) if self.longest is None else min(self.longest, _longest(X))
         check_occurrences(self, X, lambda n: sum(n - p + 1 for p in range(self.shortest, min(n, longest) + 1)))
-        roots = self._counted(np.sqrt(self.decay) ** np.arange(longest + 1))
+        with np.errstate(over="ignore"):
+            roots = within_range(self, self._counted(np.sqrt(self.decay) ** np.arange(longest + 1)))
         found: Any = _native.weighted_pieces(X.native(), roots[1:], False, effective_n_threads())
         return SparseFeatures(*found)
 
