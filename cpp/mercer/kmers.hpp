@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -143,7 +144,7 @@ FeatureList gather_features(std::size_t rows, Team& team, Add add) {
 // Keys in ascending order, in time linear in their number where there are many.
 inline void sort_keys(std::vector<std::uint64_t>& keys, std::vector<std::uint64_t>& room) {
   constexpr std::size_t bits = 11, buckets = std::size_t{1} << bits;
-  if (keys.size() < 2 * buckets) {
+  if (keys.size() < buckets / 2) {
     std::sort(keys.begin(), keys.end());
     return;
   }
@@ -215,13 +216,26 @@ inline FeatureList spectrum_features(const Sequences& x, std::size_t shortest, s
 // The pieces of length `window`, of which only the places set in a mask are seen; one part for each mask.
 inline FeatureList masked_features(const Sequences& x, std::size_t window, const std::uint64_t* masks,
                                    std::size_t n_masks, Team& team) {
+  std::vector<char> short_enough(n_masks);
+  for (std::size_t part = 0; part < n_masks; ++part) {
+    short_enough[part] = part < exact_parts && std::popcount(masks[part]) <= static_cast<int>(longest_exact);
+  }
   return count_features(x.rows, team, [&](std::size_t i, std::vector<std::uint64_t>& keys) {
-    const std::uint64_t* s = x.begin(i);
+    const bool ascii = std::all_of(x.begin(i), x.end(i), is_ascii);
     for (std::size_t at = 0; at + window <= x.length(i); ++at) {
+      const std::uint64_t* s = x.begin(i) + at;
       for (std::size_t part = 0; part < n_masks; ++part) {
-        PieceKey piece;
-        for (std::uint64_t left = masks[part]; left != 0; left &= left - 1) piece.add(s[at + __builtin_ctzll(left)]);
-        keys.push_back(piece.key(part));
+        if (ascii && short_enough[part]) {  // the key of PieceKey, without the hash that it does not need
+          std::uint64_t code = 1;
+          for (std::uint64_t left = masks[part]; left != 0; left &= left - 1) {
+            code = code << 7 | (s[__builtin_ctzll(left)] & 127);
+          }
+          keys.push_back(PieceKey::exact(code, part));
+        } else {
+          PieceKey piece;
+          for (std::uint64_t left = masks[part]; left != 0; left &= left - 1) piece.add(s[__builtin_ctzll(left)]);
+          keys.push_back(piece.key(part));
+        }
       }
     }
   });

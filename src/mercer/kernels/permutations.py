@@ -36,6 +36,9 @@ class PermutationKernel(Kernel):
         """Numbers of pairs of items in different order."""
         return _native.discordant_pairs(X, Y, effective_n_threads())
 
+    def _diag(self, X):
+        return np.ones(len(X))
+
 
 class Kendall(PermutationKernel):
     r"""Kendall's tau of two rankings of the same items.
@@ -71,9 +74,6 @@ class Kendall(PermutationKernel):
     def _matrix(self, X, Y):
         pairs = X.shape[1] * (X.shape[1] - 1) // 2
         return 1 - 2 * self._discordant(X, Y) / max(1, pairs)
-
-    def _diag(self, X):
-        return np.ones(len(X))
 
     def features(self, X):
         """Signs of the differences of all pairs of ranks, over the root of their number.
@@ -136,9 +136,6 @@ class Mallows(PermutationKernel):
 
     def _matrix(self, X, Y):
         return np.exp(-self.decay * self._discordant(X, Y))
-
-    def _diag(self, X):
-        return np.ones(len(X))
 
     def _vjp(self, X, W):
         discordant = self._discordant(X, X)
