@@ -6,9 +6,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import kendalltau
 
-from mercer import SVC
+from mercer import SVC, _native
 from mercer.errors import DomainError
-from mercer.kernels import RBF, Kendall, Mallows, permutations
+from mercer.kernels import RBF, Kendall, Mallows
 
 rng = np.random.default_rng(0)
 X = rng.permuted(np.tile(np.arange(7), (20, 1)), axis=1)
@@ -47,10 +47,25 @@ def test_limits_of_the_decay():
     assert_array_equal(Mallows(1e6)(X), np.all(X[:, np.newaxis] == X, axis=2))
 
 
-def test_pairs_in_blocks(monkeypatch):
-    expected = Kendall()(X, Y)
-    monkeypatch.setattr(permutations, "PAIR_ENTRIES", 100)  # three pairs at a time
-    assert_array_equal(Kendall()(X, Y), expected)
+@pytest.mark.parametrize("m", [2, 63, 64, 65, 128, 129, 700])
+def test_many_items(m):
+    """Words of 64 ranks begin and end."""
+    rankings = rng.permuted(np.tile(np.arange(m), (6, 1)), axis=1)
+    rankings[0], rankings[1] = np.arange(m), np.arange(m)[::-1]
+    first, second = np.triu_indices(m, 1)
+    behind = rankings[:, first] > rankings[:, second]
+    counts = (behind[:, np.newaxis] != behind).sum(axis=2)
+    assert_array_equal(Kendall()(rankings), 1 - 2 * counts / len(first))
+    assert_array_equal(Kendall()(rankings, rankings[::-1]), Kendall()(rankings)[:, ::-1])
+    assert_array_equal(Mallows(1e-3)(rankings[:2], rankings), np.exp(-1e-3 * counts[:2]))
+
+
+def test_native_function_checks_what_it_gets():
+    for wrong in (X + 1, X - 1):
+        with pytest.raises(ValueError, match="ranks are 0 to the number of items - 1"):
+            _native.discordant_pairs(X, wrong, 1)
+    with pytest.raises(ValueError, match="rank the same items"):
+        _native.discordant_pairs(X, np.zeros((1, 1), dtype=np.int64), 1)
 
 
 def test_rankings_in_other_forms():

@@ -1,5 +1,10 @@
 """Kernels on strings and series: worked values of the seeds, limits, samples of all kinds, errors, machines."""
 
+import re
+from decimal import Decimal
+from fractions import Fraction
+from math import comb
+
 import numpy as np
 import pandas
 import polars
@@ -70,6 +75,9 @@ def test_all_subsequences_of_tables_3_3_and_3_4():
     kernel = AllSubsequences()
     assert_array_equal(kernel(["SAY", "BAY"]), [[8, 4], [4, 8]])
     assert_array_equal(kernel(["SAY", "BAY", "", "GATTACA"], [""]), np.ones((4, 1)))
+    phi = kernel.features(["SAY", "BAY"]).toarray()  # columns empty, A, B, S, Y, SA, BA, AY, SY, BY, SAY, BAY
+    table = [[1, 1, 0, 1, 1, 1, 0, 1, 1, 0, 1, 0], [1, 1, 1, 0, 1, 0, 1, 1, 0, 1, 0, 1]]
+    assert_array_equal(sorted(phi.T.tolist()), sorted(np.transpose(table).tolist()))
 
 
 @pytest.mark.parametrize("decay", [1e-3, 0.25, 0.5, 0.9, 1.0])
@@ -86,6 +94,8 @@ def test_gap_weighted_of_table_3_5(decay):
     table = [[a, b, a, 0, 0, 0, 0, 0], [0, 0, a, a, b, 0, 0, 0], [a, 0, 0, 0, 0, b, a, 0], [0, 0, 0, a, 0, 0, a, b]]
     assert_allclose(phi, table, rtol=1e-15)
     assert_allclose(phi @ phi.T, K, rtol=1e-14)
+    explicit = GapWeighted(2, decay).features(WORDS).toarray()
+    assert_allclose(sorted(explicit.T.tolist()), sorted(np.transpose(table).tolist()), rtol=1e-15)
 
 
 @pytest.mark.parametrize("decay", [0.25, 0.5, 0.8, 1.0])
@@ -129,8 +139,6 @@ def test_weighted_degree_of_one_symbol_counts_equal_places():
 
 def test_masks_of_all_sizes():
     """A pair of pieces that agree in a places counts comb(a, k)."""
-    from math import comb
-
     for k in range(1, 6):
         assert GappedKmer(5, k)(["ABCDE"], ["AxCDy"])[0, 0] == comb(3, k)
 
@@ -214,6 +222,25 @@ def test_words_and_letters_are_different_symbols():
     assert Spectrum(1)([b"a"], ["a"])[0, 0] == 0
 
 
+def test_equal_numbers_are_one_symbol():
+    """Whatever their type, and whatever other samples are there."""
+    for equal in ([1, True, 1.0, Decimal(1), Fraction(1), 1 + 0j, np.int8(1)], [0.5, Decimal("0.5"), Fraction(1, 2)]):
+        for a in equal:
+            assert_array_equal(Spectrum(1)([[a]], [[b] for b in equal]), np.ones((1, len(equal))))
+    assert Spectrum(1)([[Decimal("0.1")]], [[0.1]])[0, 0] == 0
+    assert Spectrum(1)([[float("inf")], [1j]], [[float("-inf")], [1]]).sum() == 0
+
+
+@pytest.mark.parametrize("p", [1, 2, 9])
+def test_numbers_and_letters_are_different_symbols(p):
+    """Also where pieces are hashed: those with letters beyond ASCII, numbers, or more than eight symbols."""
+    letters = [chr(i) * p for i in (97, 233, 0x4E00)]
+    numbers = [[i] * p for i in range(80, 300)] + [[i] * p for i in range(0x4E00 - 20, 0x4E00 + 20)]
+    for kernel in (Spectrum(p), GappedKmer(p, p), GapWeighted(p), CommonSubstrings()):
+        assert not kernel(letters, numbers).any()
+        assert_array_equal(kernel(numbers) != 0, np.eye(len(numbers)))
+
+
 @every_kernel
 def test_empty_strings(kernel):
     if isinstance(kernel, WeightedDegree):
@@ -258,6 +285,36 @@ def test_values_beyond_float64_are_normalised_all_the_same():
     assert_array_equal(GlobalAlignment().normalized()(series)[:2, :2], np.ones((2, 2)))
 
 
+@pytest.mark.parametrize(
+    ("kernel", "name", "X"),
+    [
+        (AlignmentKernel(2.0), "beta", ["gattaca" * 60, "gattaca" * 59 + "gattac", "gattaca" * 60 + "c", ""]),
+        (GlobalAlignment(3.0), "sigma", [np.sin(np.arange(n) / 9) for n in (600, 601, 590, 0)]),
+        (GapWeighted(40, 1e-5), "decay", ["gattaca" * 6, "gattaca" * 7, "gattaca" * 5 + "c" + "gattaca", ""]),
+    ],
+    ids=["AlignmentKernel", "GlobalAlignment", "GapWeighted"],
+)
+def test_normalised_kernels_have_derivatives_where_values_leave_float64(kernel, name, X):
+    logs = kernel._log_diag(kernel.prepare(X)[0])
+    assert (np.abs(logs[:3]) > 745).all()
+    W, value = np.random.default_rng(0).normal(size=(4, 4)), kernel.get_params()[name]
+    step = 1e-3 * value
+    ends = [(W * clone(kernel).set_params(**{name: value + h}).normalized()(X)).sum() for h in (step, -step)]
+    slope = kernel.normalized().vjp(X, W)[f"kernel__{name}"]
+    assert_allclose(slope, (ends[0] - ends[1]) / (2 * step), rtol=1e-5)
+
+
+def test_values_of_long_common_substrings():
+    for values in (CommonSubstrings(decay=2.0).normalized(), CommonSubstrings(decay=2.0).features):
+        with pytest.raises(
+            ValueError, match=r"CommonSubstrings\(decay=2.0\) are too large .* parameters that make them"
+        ):
+            values(["a" * 2100])
+    assert_array_equal(
+        CommonSubstrings(decay=2.0, longest=3)(["a" * 2000]), [[2 * 2000**2 + 4 * 1999**2 + 8 * 1998**2]]
+    )
+
+
 def test_series_in_all_forms():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(5, 7))
@@ -284,6 +341,8 @@ def test_series_in_all_forms():
         (GapWeighted(None), "p must be an int >= 1, got None"),
         (GappedKmer(3, 4), "k must be an int <= g, the length of the pieces, 3, got 4"),
         (GappedKmer(65, 4), "g must be an int >= 1 and <= 64, got 65"),
+        (GappedKmer(40, 20), "k must be an int with at most 4194304 ways to choose k of g = 40 places, got 20"),
+        (Mismatch(40, 8), "m must be an int with at most 4194304 ways to choose up to 2 m of k = 40 places, got 8"),
         (Mismatch(3, 3), "m must be an int < k, the length of the pieces, 3, got 3"),
         (Mismatch(3, 1, "AAB"), "alphabet must be a str or a sequence of different symbols, got 'AAB'"),
         (Mismatch(3, 1, 4), "alphabet must be a str or a sequence of different symbols, got 4"),
@@ -327,14 +386,12 @@ def test_wrong_samples_are_named():
         GapWeighted(2)("GATTACA")
     with pytest.raises(DomainError, match=r"Spectrum works on strings, .* got a float as sample 1 of Y"):
         Spectrum(2)(["SAY"], ["SAY", 1.5])
+    with pytest.raises(DomainError, match=r"got an array of shape \(\) and dtype <U3 as sample 0 of X"):
+        Spectrum(2)([np.array("SAY")])
+    with pytest.raises(DomainError, match=r"got an array of shape \(\) and dtype float64 as sample 1 of X"):
+        GlobalAlignment()([[1.0], np.array(1.0)])
     with pytest.raises(DomainError, match=r"symbols that are not hashable in X"):
         Spectrum(2)([["a", {}]])
-    with pytest.raises(DomainError, match="over its alphabet 'ACGT', sample 1 of X has another symbol at place 2"):
-        Mismatch(3, 1)(["ACGT", "ACN"])
-    with pytest.raises(
-        DomainError, match="symbols of its substitution table, sample 0 of Y has another one at place 1"
-    ):
-        LocalAlignment("BLOSUM62")(["AA"], ["Aa"])
     with pytest.raises(DomainError, match="sample 0 of X has 1, sample 2 has 3"):
         GlobalAlignment()([np.zeros((2, 1)), [], np.zeros((2, 3))])
     with pytest.raises(DomainError, match="X has 1, Y has 3"):
@@ -343,12 +400,52 @@ def test_wrong_samples_are_named():
         GlobalAlignment()([[1.0], [np.nan]])
 
 
+@pytest.mark.parametrize(
+    ("kernel", "rule", "known", "strange"),
+    [
+        (Mismatch(3, 1), "over its alphabet 'ACGT'", "ACGT", "ACN"),
+        (Mismatch(2, 1, ["to", "be"]), r"over its alphabet \['to', 'be'\]", ["to"], ("to", "be", "not")),
+        (Mismatch(2, 1, range(3)), r"over its alphabet range\(0, 3\)", [1], np.array([0, 1, 3])),
+        (LocalAlignment("BLOSUM62"), "over the symbols of its substitution table", "AA", "AAé"),
+    ],
+)
+def test_strange_symbols_are_named(kernel, rule, known, strange):
+    symbol = re.escape(repr(list(strange)[2])) if not isinstance(strange, np.ndarray) else "3"
+    with pytest.raises(DomainError, match=f"{rule}, sample 1 of X has the symbol {symbol} at place 2"):
+        kernel([known, strange])
+    with pytest.raises(DomainError, match=f"{rule}, sample 2 of Y has the symbol {symbol} at place 2"):
+        kernel([known], [known, known[:0], strange])
+    with pytest.raises(DomainError, match=f"{rule}, sample 0 of X has another symbol at place 2"):
+        kernel(Sequences.pack([strange]))
+
+
 def test_kernels_without_features_say_so():
-    for kernel in (GapWeighted(2), WeightedDegree(3, shift=1)):
+    for kernel in (AlignmentKernel(), LocalAlignment(), WeightedDegree(3, shift=1)):
         with pytest.raises(NotImplementedError, match="has no explicit feature map"):
             kernel.features(WORDS)
         with pytest.raises(TypeError, match="must have explicit sparse features"):
             ExplicitFeatures(kernel).fit(WORDS)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "length", "occurrences"),
+    [
+        (AllSubsequences(), 25, 2**25),
+        (FixedSubsequences(12), 27, comb(27, 12)),
+        (GapWeighted(2, blended=True), 6000, comb(6000, 2) + 6000),
+        (GapWeighted(2), 6000, comb(6000, 2)),
+        (CommonSubstrings(), 6000, 6001 * 6000 // 2),
+        (Mismatch(7, 6, "abcdefgh"), 26, 20 * (8**7 - 7**7)),
+        (CommonSubstrings(shortest=2, longest=5000), 6000, sum(6000 - p + 1 for p in range(2, 5001))),
+    ],
+    ids=repr,
+)
+def test_too_many_features_are_refused(kernel, length, occurrences):
+    assert occurrences > 2**24
+    message = f"up to 16777216 occurrences, sample 1 has {occurrences}; use the values of the kernel"
+    for with_features in (kernel.features, ExplicitFeatures(kernel).fit):
+        with pytest.raises(ValueError, match=message):
+            with_features(["ab", "ab" * (length // 2) + "a" * (length % 2)])
 
 
 # --- bindings -----------------------------------------------------------------------------------------------------
@@ -408,7 +505,7 @@ def test_strings_go_through_scikit_learn(labelled):
 
 def test_explicit_features_and_kernels_are_one_machine(labelled):
     X, y = labelled
-    for kernel in (Spectrum(4), GappedKmer(5, 3), Mismatch(4, 1), WeightedDegree(3)):
+    for kernel in (Spectrum(4), GappedKmer(5, 3), Mismatch(4, 1), WeightedDegree(3), GapWeighted(3) * 40):
         linear = make_pipeline(ExplicitFeatures(kernel), LinearSVC(C=0.01, loss="hinge", intercept="none", tol=1e-6))
         machine = SVC(kernel, C=0.01, fit_intercept=False, tol=1e-6)
         new = random_strings(30, 20, seed=1)

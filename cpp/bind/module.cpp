@@ -11,6 +11,7 @@ void bind_joint_linear(nanobind::module_& m);
 void bind_linear(nanobind::module_& m);
 void bind_machines(nanobind::module_& m);
 void bind_models(nanobind::module_& m);
+void bind_rankings(nanobind::module_& m);
 void bind_sets(nanobind::module_& m);
 void bind_smo(nanobind::module_& m);
 void bind_strings(nanobind::module_& m);
@@ -27,6 +28,7 @@ NB_MODULE(_native, m) {
   mercer::bind::bind_linear(m);
   mercer::bind::bind_machines(m);
   mercer::bind::bind_models(m);
+  mercer::bind::bind_rankings(m);
   mercer::bind::bind_sets(m);
   mercer::bind::bind_smo(m);
   mercer::bind::bind_strings(m);

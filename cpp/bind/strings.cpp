@@ -60,6 +60,7 @@ Answer answer_in(const std::string& answer) {
   if (answer == "value") return Answer::value;
   if (answer == "log") return Answer::log;
   if (answer == "slope") return Answer::slope;
+  if (answer == "log_slope") return Answer::log_slope;
   throw nb::value_error(("unknown answer '" + answer + "'").c_str());
 }
 
@@ -103,9 +104,15 @@ nb::object neighbours(nb::handle x, std::size_t k, std::size_t m, Vector<std::ui
   });
 }
 
-nb::object placed(nb::handle x, Vector<double> weights, std::size_t n_threads) {
+nb::object pieces(nb::handle x, Vector<double> weights, bool placed, std::size_t n_threads) {
   return features_of(x, n_threads, [&](const Sequences& in, Team& team) {
-    return placed_features(in, weights.shape(0), weights.data(), team);
+    return weighted_pieces(in, weights.shape(0), weights.data(), placed, team);
+  });
+}
+
+nb::object subsequences(nb::handle x, std::size_t shortest, std::size_t longest, double decay, std::size_t n_threads) {
+  return features_of(x, n_threads, [&](const Sequences& in, Team& team) {
+    return subsequence_features(in, shortest, longest, decay, team);
   });
 }
 
@@ -263,12 +270,14 @@ void bind_strings(nb::module_& m) {
         "How often each piece of the length of the window occurs, seen through each of some masks of bits.");
   m.def("neighbour_features", &neighbours, "X"_a, "k"_a, "m"_a, "alphabet"_a.noconvert(), "n_threads"_a,
         "How many pieces of length k differ in up to m places from each sequence of k symbols of the alphabet.");
-  m.def("placed_features", &placed, "X"_a, "weights"_a.noconvert(), "n_threads"_a,
-        "Pieces at their places, those of length p with the value weights[p - 1].");
+  m.def("weighted_pieces", &pieces, "X"_a, "weights"_a.noconvert(), "placed"_a, "n_threads"_a,
+        "Pieces, at their places or anywhere; those of length p count weights[p - 1].");
+  m.def("subsequence_features", &subsequences, "X"_a, "shortest"_a, "longest"_a, "decay"_a, "n_threads"_a,
+        "Subsequences of these lengths, each counts decay^(length from its first symbol to its last).");
   m.def("gap_weighted", &gap_weighted, "X"_a, "Y"_a.none(), "length"_a, "decay"_a, "blended"_a, "answer"_a,
         "n_threads"_a, "level"_a,
         "Gap-weighted subsequences, without the factor decay^(2 length), or decay^2 if blended; Y=None: the diagonal.\n"
-        "answer: \"value\", \"log\" or \"slope\", the derivative by the decay.");
+        "answer: \"value\", \"log\", \"slope\", the derivative by the decay, or \"log_slope\", that of the logarithm.");
   m.def("all_subsequences", &all_subsequences, "X"_a, "Y"_a.none(), "answer"_a, "n_threads"_a, "level"_a,
         "All common subsequences, as \"value\" or \"log\"; Y=None: the diagonal.");
   m.def("weighted_degree", &weighted_degree, "X"_a, "Y"_a.none(), "degree"_a, "shift"_a, "n_threads"_a, "level"_a,

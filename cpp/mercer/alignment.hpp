@@ -12,11 +12,13 @@
 
 namespace mercer {
 
-// Numbers with scales as values, logarithms or derivatives.
+// Numbers with scales as what is asked for.
 inline void answer_scaled(const ScaledValues& scaled, Answer answer, double* values) {
   constexpr double log_step = scale_step * 0.693147180559945309417;
   for (std::size_t l = 0; l < sequence_lanes; ++l) {
-    if (answer == Answer::log) {
+    if (answer == Answer::log_slope) {
+      values[l] = log_slope(scaled.values[l], scaled.slopes[l]);  // both have the same scale
+    } else if (answer == Answer::log) {
       values[l] = std::log(scaled.values[l]) + log_step * scaled.scales[l];
       if (scaled.values[l] == 0.0) values[l] = -std::numeric_limits<double>::infinity();
     } else {
@@ -59,7 +61,7 @@ class SumOverAlignments {
     std::vector<double>& room = room_[worker];
     if (room.size() < SequenceLoops::room(m)) room.resize(SequenceLoops::room(m));
     ScaledValues scaled;
-    loop_(spec_, answer_ == Answer::slope, s, n, lanes, m, room.data(), &scaled);
+    loop_(spec_, needs_slope(answer_), s, n, lanes, m, room.data(), &scaled);
     answer_scaled(scaled, answer_, values);
   }
 

@@ -1,10 +1,12 @@
-// Contiguous pieces of sequences as features: all of a length, with some of their places masked, or with neighbours.
+// Pieces of sequences as features: contiguous ones, with some of their places masked, or with neighbours; and
+// subsequences.
 //
 // The key of a piece depends on its symbols alone. Up to eight ASCII letters are coded exactly, seven bits each, behind
-// a bit that tells lengths apart; everything else gets 63 bits of a polynomial over the field of 2^61 - 1 elements.
+// a bit that tells lengths apart; everything else gets a hash, a polynomial over the field of 2^61 - 1 elements.
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -24,6 +26,9 @@ struct Field61 {
     a = (a & prime) + (a >> 61);
     return a >= prime ? a - prime : a;
   }
+  // A symbol as an element. Keys of integers and of characters are powers of two apart, and thus close together modulo
+  // the prime: they are scrambled first.
+  static std::uint64_t of(std::uint64_t symbol) { return reduced(scrambled(symbol)); }
   static std::uint64_t sum(std::uint64_t a, std::uint64_t b) { return reduced(a + b); }
   static std::uint64_t difference(std::uint64_t a, std::uint64_t b) { return reduced(a + prime - b); }
   static std::uint64_t product(std::uint64_t a, std::uint64_t b) {
@@ -49,7 +54,7 @@ class PieceKey {
   void add(std::uint64_t symbol) {
     exact_ = exact_ << 7 | (symbol & 127);
     ascii_ = ascii_ && is_ascii(symbol);
-    hash_ = Field61::sum(Field61::product(hash_, Field61::base), Field61::reduced(symbol));
+    hash_ = Field61::sum(Field61::product(hash_, Field61::base), Field61::of(symbol));
     ++size_;
   }
   std::uint64_t key(std::uint64_t part) const {
@@ -90,23 +95,56 @@ void for_each_piece(const std::uint64_t* s, std::size_t n, std::size_t p, Use us
   std::uint64_t hash = 0;
   for (std::size_t i = 0; i < n; ++i) {
     ascii = is_ascii(s[i]) ? ascii + 1 : 0;
-    hash = Field61::sum(Field61::product(hash, Field61::base), Field61::reduced(s[i]));
-    if (i >= p) hash = Field61::difference(hash, Field61::product(top, Field61::reduced(s[i - p])));
+    hash = Field61::sum(Field61::product(hash, Field61::base), Field61::of(s[i]));
+    if (i >= p) hash = Field61::difference(hash, Field61::product(top, Field61::of(s[i - p])));
     if (i + 1 >= p && !(p <= longest_exact && ascii >= p)) use(i, PieceKey::hashed(Field61::sum(top, hash), 0));
   }
 }
 
-// Features of all samples, in rooms of their own until all are counted.
+// Features of all samples, one sample after the other.
 struct FeatureList {
   std::vector<std::uint64_t> keys;
   std::vector<double> values;
   std::vector<std::int64_t> starts;
 };
 
+// add(i, worker, keys, values) adds the features of sample i, with ascending keys.
+template <class Add>
+FeatureList gather_features(std::size_t rows, Team& team, Add add) {
+  constexpr std::size_t step = 64;
+  struct Tile {
+    std::vector<std::uint64_t> keys;
+    std::vector<double> values;
+    std::vector<std::size_t> sizes;
+  };
+  std::vector<Tile> tiles((rows + step - 1) / step);
+  team.for_each(tiles.size(), [&](std::size_t t, std::size_t worker) {
+    Tile& tile = tiles[t];
+    for (std::size_t i = t * step; i < std::min(rows, (t + 1) * step); ++i) {
+      const std::size_t before = tile.keys.size();
+      add(i, worker, tile.keys, tile.values);
+      tile.sizes.push_back(tile.keys.size() - before);
+    }
+  });
+  FeatureList all;
+  all.starts.assign(1, 0);
+  for (const Tile& tile : tiles) {
+    for (const std::size_t size : tile.sizes) all.starts.push_back(all.starts.back() + static_cast<std::int64_t>(size));
+  }
+  all.keys.reserve(static_cast<std::size_t>(all.starts.back()));
+  all.values.reserve(all.keys.capacity());
+  for (Tile& tile : tiles) {
+    all.keys.insert(all.keys.end(), tile.keys.begin(), tile.keys.end());
+    all.values.insert(all.values.end(), tile.values.begin(), tile.values.end());
+    tile = Tile();
+  }
+  return all;
+}
+
 // Keys in ascending order, in time linear in their number where there are many.
 inline void sort_keys(std::vector<std::uint64_t>& keys, std::vector<std::uint64_t>& room) {
   constexpr std::size_t bits = 11, buckets = std::size_t{1} << bits;
-  if (keys.size() < 2 * buckets) {
+  if (keys.size() < buckets / 2) {
     std::sort(keys.begin(), keys.end());
     return;
   }
@@ -126,43 +164,44 @@ inline void sort_keys(std::vector<std::uint64_t>& keys, std::vector<std::uint64_
 // Counted features: list(i, keys) adds the keys of the occurrences in sample i, each counts 1.
 template <class List>
 FeatureList count_features(std::size_t rows, Team& team, List list) {
-  constexpr std::size_t step = 64;
-  struct Tile {
-    std::vector<std::uint64_t> keys;
-    std::vector<double> values;
-    std::vector<std::size_t> sizes;
-  };
-  std::vector<Tile> tiles((rows + step - 1) / step);
   std::vector<std::vector<std::uint64_t>> found(team.size()), room(team.size());
-  team.for_each(tiles.size(), [&](std::size_t t, std::size_t worker) {
-    Tile& tile = tiles[t];
-    std::vector<std::uint64_t>& keys = found[worker];
-    for (std::size_t i = t * step; i < std::min(rows, (t + 1) * step); ++i) {
-      keys.clear();
-      list(i, keys);
-      sort_keys(keys, room[worker]);
-      const std::size_t before = tile.keys.size();
-      for (std::size_t a = 0, b = 0; a < keys.size(); a = b) {
-        while (b < keys.size() && keys[b] == keys[a]) ++b;
-        tile.keys.push_back(keys[a]);
-        tile.values.push_back(static_cast<double>(b - a));
-      }
-      tile.sizes.push_back(tile.keys.size() - before);
+  return gather_features(rows, team, [&](std::size_t i, std::size_t worker, auto& keys, auto& values) {
+    std::vector<std::uint64_t>& all = found[worker];
+    all.clear();
+    list(i, all);
+    sort_keys(all, room[worker]);
+    for (std::size_t a = 0, b = 0; a < all.size(); a = b) {
+      while (b < all.size() && all[b] == all[a]) ++b;
+      keys.push_back(all[a]);
+      values.push_back(static_cast<double>(b - a));
     }
   });
-  FeatureList all;
-  all.starts.assign(1, 0);
-  for (const Tile& tile : tiles) {
-    for (const std::size_t size : tile.sizes) all.starts.push_back(all.starts.back() + static_cast<std::int64_t>(size));
-  }
-  all.keys.reserve(static_cast<std::size_t>(all.starts.back()));
-  all.values.reserve(all.keys.capacity());
-  for (Tile& tile : tiles) {
-    all.keys.insert(all.keys.end(), tile.keys.begin(), tile.keys.end());
-    all.values.insert(all.values.end(), tile.values.begin(), tile.values.end());
-    tile = Tile();
-  }
-  return all;
+}
+
+// What occurs in a sample, and how much it counts.
+struct Occurrence {
+  std::uint64_t key;
+  double value;
+};
+
+// Weighted features: list(i, found) adds the occurrences in sample i; the values of one key are added in this order.
+template <class List>
+FeatureList weigh_features(std::size_t rows, Team& team, List list) {
+  std::vector<std::vector<Occurrence>> found(team.size());
+  return gather_features(rows, team, [&](std::size_t i, std::size_t worker, auto& keys, auto& values) {
+    std::vector<Occurrence>& all = found[worker];
+    all.clear();
+    list(i, all);
+    std::stable_sort(all.begin(), all.end(), [](const Occurrence& a, const Occurrence& b) { return a.key < b.key; });
+    for (std::size_t a = 0; a < all.size(); ++a) {
+      if (a > 0 && all[a].key == all[a - 1].key) {
+        values.back() += all[a].value;
+      } else {
+        keys.push_back(all[a].key);
+        values.push_back(all[a].value);
+      }
+    }
+  });
 }
 
 // The pieces of lengths `shortest` to `longest`.
@@ -177,13 +216,26 @@ inline FeatureList spectrum_features(const Sequences& x, std::size_t shortest, s
 // The pieces of length `window`, of which only the places set in a mask are seen; one part for each mask.
 inline FeatureList masked_features(const Sequences& x, std::size_t window, const std::uint64_t* masks,
                                    std::size_t n_masks, Team& team) {
+  std::vector<char> short_enough(n_masks);
+  for (std::size_t part = 0; part < n_masks; ++part) {
+    short_enough[part] = part < exact_parts && std::popcount(masks[part]) <= static_cast<int>(longest_exact);
+  }
   return count_features(x.rows, team, [&](std::size_t i, std::vector<std::uint64_t>& keys) {
-    const std::uint64_t* s = x.begin(i);
+    const bool ascii = std::all_of(x.begin(i), x.end(i), is_ascii);
     for (std::size_t at = 0; at + window <= x.length(i); ++at) {
+      const std::uint64_t* s = x.begin(i) + at;
       for (std::size_t part = 0; part < n_masks; ++part) {
-        PieceKey piece;
-        for (std::uint64_t left = masks[part]; left != 0; left &= left - 1) piece.add(s[at + __builtin_ctzll(left)]);
-        keys.push_back(piece.key(part));
+        if (ascii && short_enough[part]) {  // the key of PieceKey, without the hash that it does not need
+          std::uint64_t code = 1;
+          for (std::uint64_t left = masks[part]; left != 0; left &= left - 1) {
+            code = code << 7 | (s[__builtin_ctzll(left)] & 127);
+          }
+          keys.push_back(PieceKey::exact(code, part));
+        } else {
+          PieceKey piece;
+          for (std::uint64_t left = masks[part]; left != 0; left &= left - 1) piece.add(s[__builtin_ctzll(left)]);
+          keys.push_back(piece.key(part));
+        }
       }
     }
   });
@@ -216,33 +268,44 @@ inline FeatureList neighbour_features(const Sequences& x, std::size_t k, std::si
   });
 }
 
-// Pieces of lengths 1 to d at their places; every one is found once, and a piece of length p has the value weights[p -
-// 1].
-inline FeatureList placed_features(const Sequences& x, std::size_t d, const double* weights, Team& team) {
-  struct Entry {
-    std::uint64_t key;
-    double value;
-  };
-  std::vector<std::vector<Entry>> rows(x.rows);
-  team.for_each(x.rows, [&](std::size_t i, std::size_t) {
-    for (std::size_t p = 1; p <= std::min(d, x.length(i)); ++p) {
+// Pieces of lengths 1 to `longest`, at their places if `placed`; one of length p counts weights[p - 1].
+inline FeatureList weighted_pieces(const Sequences& x, std::size_t longest, const double* weights, bool placed,
+                                   Team& team) {
+  return weigh_features(x.rows, team, [&](std::size_t i, std::vector<Occurrence>& found) {
+    for (std::size_t p = 1; p <= std::min(longest, x.length(i)); ++p) {
+      if (weights[p - 1] == 0.0) continue;
       for_each_piece(x.begin(i), x.length(i), p, [&](std::size_t end, std::uint64_t key) {
-        rows[i].push_back({PieceKey::hashed(key, end + 1), weights[p - 1]});
+        found.push_back({placed ? PieceKey::hashed(key, end + 1) : key, weights[p - 1]});
       });
     }
-    std::sort(rows[i].begin(), rows[i].end(), [](const Entry& a, const Entry& b) { return a.key < b.key; });
   });
-  FeatureList all;
-  all.starts.assign(1, 0);
-  for (std::vector<Entry>& row : rows) {
-    for (const Entry& entry : row) {
-      all.keys.push_back(entry.key);
-      all.values.push_back(entry.value);
-    }
-    all.starts.push_back(static_cast<std::int64_t>(all.keys.size()));
-    std::vector<Entry>().swap(row);
+}
+
+// Subsequences of lengths `shortest` to `longest`, listed one by one; each of its places counts decay^(length from the
+// first to the last).
+inline FeatureList subsequence_features(const Sequences& x, std::size_t shortest, std::size_t longest, double decay,
+                                        Team& team) {
+  std::vector<double> powers{1.0};
+  for (std::size_t i = 0; i < x.rows; ++i) {
+    while (powers.size() <= x.length(i)) powers.push_back(powers.back() * decay);
   }
-  return all;
+  return weigh_features(x.rows, team, [&](std::size_t i, std::vector<Occurrence>& found) {
+    const std::uint64_t* s = x.begin(i);
+    const std::size_t n = x.length(i);
+    // A subsequence of `size` symbols from place `first` to before `end`, and all that go on from it.
+    const auto go_on = [&](const auto& again, const PieceKey& piece, std::size_t size, std::size_t first,
+                           std::size_t end) -> void {
+      if (size >= shortest) found.push_back({piece.key(0), powers[end - first]});
+      if (size == longest) return;
+      const std::size_t needed = std::max(shortest, size + 1) - size;  // symbols, from the next one on
+      for (std::size_t place = end; place + needed <= n; ++place) {
+        PieceKey longer = piece;
+        longer.add(s[place]);
+        again(again, longer, size + 1, size == 0 ? place : first, place + 1);
+      }
+    };
+    go_on(go_on, PieceKey(), 0, 0, 0);
+  });
 }
 
 }  // namespace mercer

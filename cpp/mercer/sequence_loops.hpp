@@ -10,6 +10,17 @@ inline Symbols load_symbols(const std::int64_t* from) {
   return v;
 }
 
+// Length of the longest sequence in the lanes of one vector; those of a block may be shorter, or none at all, as on a
+// diagonal. What stands behind it changes nothing.
+inline std::size_t used_length(const std::int64_t* codes, std::size_t m) {
+  for (; m > 0; --m) {
+    for (std::size_t k = 0; k < lanes<double>; ++k) {
+      if (codes[(m - 1) * sequence_lanes + k] != no_symbol) return m;
+    }
+  }
+  return 0;
+}
+
 inline Vec<double> larger(Vec<double> a, Vec<double> b) { return a > b ? a : b; }
 
 // --- numbers that a programme over a decay may run with: values, or values with their derivatives
@@ -131,9 +142,10 @@ N gap_weighted_lanes(const GapSpec& spec, const std::int64_t* s, std::size_t n, 
 }
 
 inline void gap_weighted(const GapSpec& spec, const std::int64_t* s, std::size_t n, const std::int64_t* codes,
-                         std::size_t m, double* room, double* values) {
+                         std::size_t block_length, double* room, double* values) {
   const bool all = spec.blended || spec.length == 1;
   for (std::size_t g = 0; g < sequence_lanes; g += lanes<double>) {
+    const std::size_t m = used_length(codes + g, block_length);
     const PlainNumber total = all ? gap_weighted_lanes<true, PlainNumber>(spec, s, n, codes + g, m, room)
                                   : gap_weighted_lanes<false, PlainNumber>(spec, s, n, codes + g, m, room);
     store(values + g, total.value);
@@ -141,8 +153,9 @@ inline void gap_weighted(const GapSpec& spec, const std::int64_t* s, std::size_t
 }
 
 inline void gap_weighted_slope(const GapSpec& spec, const std::int64_t* s, std::size_t n, const std::int64_t* codes,
-                               std::size_t m, double* room, double* values, double* slopes) {
+                               std::size_t block_length, double* room, double* values, double* slopes) {
   for (std::size_t g = 0; g < sequence_lanes; g += lanes<double>) {
+    const std::size_t m = used_length(codes + g, block_length);
     const DualNumber total = gap_weighted_lanes<true, DualNumber>(spec, s, n, codes + g, m, room);
     store(values + g, total.value);
     store(slopes + g, total.slope);
@@ -153,9 +166,10 @@ inline void gap_weighted_slope(const GapSpec& spec, const std::int64_t* s, std::
 // ----------------------------------------------------------------------------------------------------
 
 // k(s a, t) = k(s, t) + sum over t = u a v of k(s, u)
-inline void all_subsequences(const std::int64_t* s, std::size_t n, const std::int64_t* codes, std::size_t m,
+inline void all_subsequences(const std::int64_t* s, std::size_t n, const std::int64_t* codes, std::size_t block_length,
                              double* room, double* values) {
   for (std::size_t g = 0; g < sequence_lanes; g += lanes<double>) {
+    const std::size_t m = used_length(codes + g, block_length);
     for (std::size_t j = 0; j <= m; ++j) store(room + j * lanes<double>, broadcast(1.0));
     for (std::size_t i = 0; i < n; ++i) {
       Vec<double> before = load(room), added{};
@@ -206,30 +220,32 @@ inline Vec<double> pair_scores(const PairScores& pairs, std::int64_t symbol, con
   return load(scores);
 }
 
-// Smith and Waterman, with affine gaps.
+// Smith and Waterman, with affine gaps: the recursion of local_alignments_of below, with the best in place of the sum.
+// A gap opens behind a pair, or behind a gap of the other sequence, never behind itself: that it would be cheaper
+// there, where open < extend, changes nothing.
 inline void local_alignment(const AlignmentSpec& spec, const std::int64_t* s, std::size_t n, const std::int64_t* codes,
-                            std::size_t m, double* room, double* values) {
+                            std::size_t block_length, double* room, double* values) {
   constexpr std::size_t width = lanes<double>;
   const Vec<double> impossible = broadcast(-__builtin_huge_val());
   for (std::size_t g = 0; g < sequence_lanes; g += width) {
-    double *ends = room, *down = room + m * width;  // best alignment that ends here; that ends here with a gap
-    for (std::size_t j = 0; j < m; ++j) {
-      store(ends + j * width, Vec<double>{});
-      store(down + j * width, impossible);
-    }
+    const std::size_t m = used_length(codes + g, block_length);
+    double *pairs = room, *down = pairs + m * width, *ending = down + m * width;
+    for (std::size_t k = 0; k < 3 * m * width; k += width) store(room + k, impossible);
     Vec<double> best{};
     for (std::size_t i = 0; i < n; ++i) {
-      Vec<double> diagonal{}, left{}, across = impossible;
+      Vec<double> corner = impossible, left = impossible, across = impossible;
       for (std::size_t j = 0; j < m; ++j) {
+        const std::size_t at = j * width;
         const Vec<double> score = pair_scores(spec.pairs, s[i], codes + j * sequence_lanes + g, -__builtin_huge_val());
-        const Vec<double> above = load(ends + j * width);
-        const Vec<double> gap = larger(above - spec.open, load(down + j * width) - spec.extend);
+        const Vec<double> pair = larger(corner, Vec<double>{}) + score;
+        const Vec<double> gap = larger(load(pairs + at) - spec.open, load(down + at) - spec.extend);
         across = larger(left - spec.open, across - spec.extend);
-        left = larger(larger(diagonal + score, Vec<double>{}), larger(gap, across));
-        diagonal = above;
-        store(down + j * width, gap);
-        store(ends + j * width, left);
-        best = larger(best, left);
+        left = larger(pair, gap);
+        corner = load(ending + at);
+        store(pairs + at, pair);
+        store(down + at, gap);
+        store(ending + at, larger(left, across));
+        best = larger(best, pair);
       }
     }
     store(values + g, best);
@@ -259,10 +275,11 @@ inline Vec<double> rescaling(Vec<double> value, Vec<double>* scale) {
 // and k = 1 + sum of all M (Saigo, Vert, Ueda, Akutsu 2004). The numbers of a cell share a scale, at least 0.
 template <bool Slope>
 void local_alignments_of(const AlignmentSpec& spec, const std::int64_t* s, std::size_t n, const std::int64_t* codes,
-                         std::size_t m, double* room, ScaledValues* values) {
+                         std::size_t block_length, double* room, ScaledValues* values) {
   constexpr std::size_t width = lanes<double>;
   const double a = spec.open, b = spec.extend, da = spec.open_slope, db = spec.extend_slope;
   for (std::size_t g = 0; g < sequence_lanes; g += width) {
+    const std::size_t m = used_length(codes + g, block_length);
     double *ending = room, *down = ending + m * width, *scales = down + m * width;
     double *d_ending = scales + m * width, *d_down = d_ending + m * width;
     for (std::size_t k = 0; k < 5 * m * width; ++k) room[k] = 0.0;
@@ -359,10 +376,11 @@ inline LocalKernel local_kernel(const SeriesSpec& spec, const Exponential<double
 // sums[i, j] = local(i, j) (sums[i-1, j-1] + (sums[i-1, j] + sums[i, j-1])), each number with a scale of its own
 template <bool Slope>
 void global_alignments_of(const SeriesSpec& spec, const std::int64_t* s, std::size_t n, const std::int64_t* codes,
-                          std::size_t m, double* room, ScaledValues* values) {
+                          std::size_t block_length, double* room, ScaledValues* values) {
   constexpr std::size_t width = lanes<double>;
   const Exponential<double> power_of_two(0.693147180559945309417);
   for (std::size_t g = 0; g < sequence_lanes; g += width) {
+    const std::size_t m = used_length(codes + g, block_length);
     double *sums = room, *scales = sums + m * width, *d_sums = scales + m * width;
     for (std::size_t k = 0; k < m * width; ++k) {
       sums[k] = d_sums[k] = 0.0;

@@ -85,7 +85,15 @@ inline double wide_all_subsequences(const std::int64_t* s, std::size_t n, const 
   return row[m].log();
 }
 
-enum class Answer { value, log, slope };
+enum class Answer { value, log, slope, log_slope };
+
+inline bool needs_slope(Answer answer) { return answer == Answer::slope || answer == Answer::log_slope; }
+
+// The derivative of the logarithm: not a number where the value is zero, infinite where it is too large.
+inline double log_slope(double value, double slope) {
+  if (value == 0.0) return std::numeric_limits<double>::quiet_NaN();
+  return std::isfinite(value) ? slope / value : std::numeric_limits<double>::infinity();
+}
 
 // Values, or their logarithms: those that are not finite are computed again by wide(lane).
 template <class Wide>
@@ -108,9 +116,11 @@ class GapWeighted {
     std::vector<double>& room = room_[worker];
     const std::size_t needed = SequenceLoops::gap_room(spec_, m);
     if (room.size() < needed) room.resize(needed);
-    if (answer_ == Answer::slope) {
+    if (needs_slope(answer_)) {
       double plain[sequence_lanes];
       loops_.gap_weighted_slope(spec_, s, n, lanes, m, room.data(), plain, values);
+      if (answer_ == Answer::slope) return;
+      for (std::size_t l = 0; l < sequence_lanes; ++l) values[l] = log_slope(plain[l], values[l]);
       return;
     }
     loops_.gap_weighted(spec_, s, n, lanes, m, room.data(), values);

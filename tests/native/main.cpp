@@ -35,6 +35,7 @@ int main() {
   run_models_tests();
   run_graphs_tests();
   run_kernels_tests();
+  run_rankings_tests();
   run_rows_tests();
   run_sequences_tests();
   run_smo_tests();

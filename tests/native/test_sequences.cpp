@@ -110,6 +110,44 @@ double naive_gap_weighted(const Word& s, const Word& t, std::size_t p, double de
   return sum;
 }
 
+double inner(const FeatureList& features, std::size_t i, std::size_t j) {
+  std::map<std::uint64_t, double> of_i;
+  for (auto e = features.starts[i]; e < features.starts[i + 1]; ++e) {
+    check(of_i.emplace(features.keys[std::size_t(e)], features.values[std::size_t(e)]).second, "a key stands once");
+  }
+  double sum = 0.0;
+  for (auto e = features.starts[j]; e < features.starts[j + 1]; ++e) {
+    const auto found = of_i.find(features.keys[std::size_t(e)]);
+    if (found != of_i.end()) sum += found->second * features.values[std::size_t(e)];
+  }
+  return sum;
+}
+
+void test_listed_features() {
+  const auto words = random_words(9, 9, 3, 7);
+  const Owned xs(words);
+  Team team(2);
+  const double weights[] = {0.0, 2.0, 3.0};
+  const FeatureList pieces = weighted_pieces(xs.view(), 3, weights, false, team);
+  const FeatureList pairs = spectrum_features(xs.view(), 2, 2, team), threes = spectrum_features(xs.view(), 3, 3, team);
+  for (const std::size_t p : {1u, 3u, 9u}) {
+    const FeatureList features = subsequence_features(xs.view(), p, p, 0.7, team);
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      for (std::size_t j = 0; j < words.size(); ++j) {
+        const double expected = std::pow(0.7, double(2 * p)) * naive_gap_weighted(words[i], words[j], p, 0.7);
+        check(close(inner(features, i, j), expected, 1e-12));
+        check(close(inner(pieces, i, j), 4.0 * inner(pairs, i, j) + 9.0 * inner(threes, i, j), 1e-12));
+      }
+    }
+  }
+  const FeatureList all = subsequence_features(xs.view(), 0, 9, 1.0, team);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    double total = 0.0;
+    for (auto e = all.starts[i]; e < all.starts[i + 1]; ++e) total += all.values[std::size_t(e)];
+    check(total == std::ldexp(1.0, static_cast<int>(words[i].size())));
+  }
+}
+
 void test_gap_weighted(const Level& level, std::size_t n_threads, std::size_t p, const std::vector<Word>& words,
                        const std::vector<Word>& others, const std::vector<double>& expected) {
   const Owned xs(words), ys(others);
@@ -282,6 +320,7 @@ void test_no_samples() {
 void run_sequences_tests() {
   test_keys();
   test_sorted_keys();
+  test_listed_features();
   test_gap_weighted();
   test_wide_numbers();
   test_substrings();

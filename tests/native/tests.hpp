@@ -11,6 +11,7 @@ void run_trees_tests();
 void run_models_tests();
 void run_graphs_tests();
 void run_kernels_tests();
+void run_rankings_tests();
 void run_rows_tests();
 void run_sequences_tests();
 void run_smo_tests();

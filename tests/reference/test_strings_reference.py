@@ -55,6 +55,10 @@ TWINS = {
         kernels.LocalAlignment(match=2.0, gap_open=1.5, gap_extend=0.5),
         lambda s, t: naive.local_alignment(s, t, score, 1.5, 0.5),
     ),
+    "alignment, dear long gaps": (
+        kernels.LocalAlignment(match=2.0, gap_open=0.25, gap_extend=1.5),
+        lambda s, t: naive.local_alignment(s, t, score, 0.25, 1.5),
+    ),
     "alignment, table": (
         kernels.LocalAlignment(TABLE, gap_open=1.5, gap_extend=0.25),
         lambda s, t: naive.local_alignment(s, t, by_table, 1.5, 0.25),
@@ -62,6 +66,10 @@ TWINS = {
     "alignments": (
         kernels.AlignmentKernel(0.4, match=2.0, gap_open=1.5, gap_extend=0.5),
         lambda s, t: naive.alignment_kernel(s, t, 0.4, score, 1.5, 0.5),
+    ),
+    "alignments, dear long gaps": (
+        kernels.AlignmentKernel(0.4, match=2.0, gap_open=0.25, gap_extend=1.5),
+        lambda s, t: naive.alignment_kernel(s, t, 0.4, score, 0.25, 1.5),
     ),
     "alignments, table": (
         kernels.AlignmentKernel(0.4, TABLE, gap_open=1.5, gap_extend=0.25),
@@ -152,6 +160,7 @@ def test_levels_agree(call):
     for level in _native.simd_levels():
         assert_allclose(call(X.native(), Y.native(), level), expected, rtol=1e-12)
         assert_allclose(call(Y.native(), X.native(), level), expected.T, rtol=1e-12)
+        assert_array_equal(call(X.native(), None, level), np.diagonal(call(X.native(), X.native(), level)))
 
 
 def test_masks_and_neighbours_are_one_kernel():
@@ -171,6 +180,38 @@ def test_explicit_features_are_those_of_the_kernel():
     X = [x[:47] for x in X]
     phi = kernels.WeightedDegree(6).features(X)
     assert_allclose((phi @ phi.T).toarray(), kernels.WeightedDegree(6)(X), rtol=1e-12)
+
+
+FEW = ["", "a", "gattaca", "tacagat", "ééaé", "aaaaaaaa", "0123456789"]
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        kernels.AllSubsequences(),
+        kernels.FixedSubsequences(1),
+        kernels.FixedSubsequences(3),
+        kernels.FixedSubsequences(9),
+        kernels.CommonSubstrings(),
+        kernels.CommonSubstrings(0.7, shortest=2, longest=4),
+        kernels.GapWeighted(3, 0.6),
+        kernels.GapWeighted(4, 0.3, blended=True),
+    ],
+    ids=repr,
+)
+def test_features_that_are_listed_one_by_one(kernel):
+    phi = kernel.features(FEW)
+    assert_allclose((phi @ phi.T).toarray(), kernel(FEW), rtol=1e-13)
+    for X in ([], [""], FEW[::-1]):
+        assert_allclose(kernel.features(X).power(2).sum(axis=1), kernel.diag(X), rtol=1e-13)
+
+
+def test_weights_of_single_subsequences():
+    expected = naive.subsequences("gattaca", [1, 2, 3], 0.6)
+    phi = kernels.GapWeighted(3, 0.6, blended=True).features(["gattaca"])
+    assert_allclose(np.sort(phi.data), sorted(expected.values()), rtol=1e-13)
+    phi = kernels.AllSubsequences().features(["gattaca"])
+    assert_array_equal(np.sort(phi.data), sorted(naive.subsequences("gattaca", range(8)).values()))
 
 
 def test_long_pieces_are_told_apart():
@@ -232,7 +273,7 @@ def test_alignments_of_any_size():
     logs = kernel._log_matrix(*kernel.prepare(X))
     assert logs.max() > 1000.0
     table = SubstitutionTable.of("BLOSUM62")
-    numbered = table.numbered(Sequences.pack(X), "", "")
+    numbered = table.numbered(Sequences.pack(X), "", X, "")
     codes = [numbered[[i]].entries.astype(int) for i in range(len(X))]
     expected = [[log_alignments(1.5 * table.scores[np.ix_(s, t)], 16.5, 1.5) for t in codes] for s in codes]
     assert_allclose(logs, expected, rtol=1e-12)

@@ -9,7 +9,7 @@ from mercer.data.objects import listed
 from mercer.data.symbols import LARGEST_INTEGER, symbol_keys
 from mercer.errors import DomainError
 
-__all__ = ["Sequences", "Series"]
+__all__ = ["Sequences", "Series", "check_symbols"]
 
 # Keys of a character and of a byte, as in `symbol_keys`: their numbers, from here on.
 CHARACTERS = np.uint64(LARGEST_INTEGER)
@@ -93,15 +93,15 @@ class Sequences(_Packed):
         refusal = f"{owner} works on strings, or sequences of symbols, got "
         sequences = _listed(samples, refusal, name)
         types = set(map(type, sequences))
-        starts = starts_of([len(sample) if hasattr(sample, "__len__") else 0 for sample in sequences])
+        for i, sample in enumerate(sequences):
+            if not (isinstance(sample, (str, bytes, list, tuple)) or getattr(sample, "ndim", None) == 1):
+                raise DomainError(f"{refusal}{_what(sample)} as sample {i} of {name}; use On(...) or another kernel.")
+        starts = starts_of(list(map(len, sequences)))
         if all(issubclass(kind, str) for kind in types):
             text = "".join(sequences).encode("utf-32-le", "surrogatepass")
             return cls(np.frombuffer(text, dtype="<u4") + CHARACTERS, starts)
         if all(issubclass(kind, bytes) for kind in types):
             return cls(np.frombuffer(b"".join(sequences), dtype=np.uint8) + INTEGERS, starts)
-        for i, sample in enumerate(sequences):
-            if not (isinstance(sample, (str, bytes, list, tuple)) or getattr(sample, "ndim", None) == 1):
-                raise DomainError(f"{refusal}{_what(sample)} as sample {i} of {name}; use On(...) or another kernel.")
         symbols = chain.from_iterable(s.tolist() if isinstance(s, np.ndarray) else s for s in sequences)
         try:
             return cls(symbol_keys(symbols), starts)
@@ -166,7 +166,7 @@ class Series(_Packed):
                 values = np.asarray(sample)
             except ValueError:  # rows of different length
                 values = np.empty(0, dtype=object)
-            empty = isinstance(sample, (list, tuple, np.ndarray)) and len(sample) == 0
+            empty = values.ndim > 0 and len(values) == 0 and isinstance(sample, (list, tuple, np.ndarray))
             if not empty and (values.ndim not in (1, 2) or values.dtype.kind not in "biuf"):
                 raise DomainError(f"{refusal}{_what(sample)} as sample {i} of {name}.")
             values = np.empty((0, 0)) if empty else values.astype(np.float64).reshape(len(values), -1)
@@ -182,6 +182,19 @@ class Series(_Packed):
             )
         full = [p for p in points if len(p)]
         return cls(np.concatenate(full) if full else np.empty((0, 0)), starts_of([len(p) for p in points]))
+
+
+def check_symbols(packed: Sequences, known: np.ndarray, rule: str, samples: Any, name: str) -> None:
+    """Refuse samples with a symbol whose key is not known; they are told the rule, the symbol and its place."""
+    unknown = ~np.isin(packed.entries, known)
+    if not unknown.any():
+        return
+    at = int(np.argmax(unknown))
+    i = int(np.searchsorted(packed.starts, at, side="right")) - 1
+    place = at - int(packed.starts[i])
+    each = None if samples is packed else listed(samples)
+    symbol = "another symbol" if each is None else f"the symbol {_plain(list(each[i])[place])!r}"
+    raise DomainError(f"{rule}, sample {i} of {name} has {symbol} at place {place}.")
 
 
 def starts_of(lengths: Any) -> np.ndarray:
@@ -200,6 +213,11 @@ def _listed(samples: Any, refusal: str, name: str) -> list:
             way_out = "read a column of it with On(column, kernel)"
         raise DomainError(f"{refusal}{_what(samples)} as {name}; {way_out}, or use another kernel.")
     return found
+
+
+def _plain(symbol: Any) -> Any:
+    """A symbol without the type that an array gave it."""
+    return symbol.item() if isinstance(symbol, np.generic) else symbol
 
 
 def _what(sample: Any) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Iterable
 from hashlib import blake2b
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ def symbol_keys(symbols: Iterable[Hashable]) -> np.ndarray:
     """Keys of symbols: equal for equal symbols, in every process, and, up to hashing, different for others.
 
     Integers of up to 62 bits and single characters are told apart exactly; other symbols by 63 bits of a hash.
-    Symbols are equal as in Python: 1, 1.0 and True are one symbol.
+    Symbols are equal as in Python: 1, 1.0, True and Decimal(1) are one symbol.
 
     Parameters
     ----------
@@ -42,12 +43,10 @@ def symbol_keys(symbols: Iterable[Hashable]) -> np.ndarray:
 def _key(symbol: Any) -> int:
     if isinstance(symbol, np.generic):
         symbol = symbol.item()
-    if isinstance(symbol, complex) and symbol.imag == 0:
-        symbol = symbol.real
-    if isinstance(symbol, (bool, int, float)) and symbol == (whole := _whole(symbol)):
-        if abs(whole) < LARGEST_INTEGER // 2:
-            return whole + LARGEST_INTEGER // 2
-        symbol = whole
+    if isinstance(symbol, Number):
+        symbol = _plainest(symbol)
+        if isinstance(symbol, int) and abs(symbol) < LARGEST_INTEGER // 2:
+            return symbol + LARGEST_INTEGER // 2
     if isinstance(symbol, str) and len(symbol) == 1:
         return LARGEST_INTEGER + ord(symbol)
     if isinstance(symbol, tuple):  # (1, 2) and (1.0, 2.0) are equal
@@ -58,8 +57,14 @@ def _key(symbol: Any) -> int:
     return int.from_bytes(digest, "little") | HASHED
 
 
-def _whole(number: Any) -> int | None:
-    try:
-        return int(number)
-    except (OverflowError, ValueError):  # infinity, nan
-        return None
+def _plainest(number: Any) -> Any:
+    """The int or the float that equals a number (a bool, a fraction, a decimal, ...), if there is one."""
+    if isinstance(number, complex) and number.imag == 0:
+        number = number.real
+    for kind in (int, float):
+        try:
+            if number == kind(number):
+                return kind(number)
+        except (TypeError, OverflowError, ValueError):  # complex, infinite, not a number
+            continue
+    return number

@@ -185,8 +185,14 @@ class Kernel(BaseEstimator):
         Returns
         -------
         ndarray or CSR array of shape (n, n_components)
+            Of a kernel that counts things, over those that at least one sample has, in the order of their keys;
+            `mercer.features.ExplicitFeatures` gives the same columns to new samples.
         """
-        raise NotImplementedError(f"{type(self).__name__} has no explicit feature map; use the kernel values.")
+        kernel = self._ready(X)
+        found = kernel._sparse_features(kernel.prepare(X)[0])
+        if found is None:
+            raise NotImplementedError(f"{type(self).__name__} has no explicit feature map; use the kernel values.")
+        return found.table(np.unique(found.keys))
 
     def native(self) -> NativeSpec | None:
         """How the native loops compute this kernel on the samples given by `prepare`; None if they cannot."""

@@ -3,8 +3,6 @@
 from abc import abstractmethod
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from mercer import _native
 from mercer.data.features import SparseFeatures
 from mercer.kernels.base import Kernel
@@ -42,22 +40,3 @@ class FeatureKernel(Kernel):
 
     def _diag(self, X):
         return _native.features_diag(self.join, X.native())
-
-    def features(self, X):
-        """The feature vectors of samples, over the features that at least one of them has.
-
-        Parameters
-        ----------
-        X : n samples
-
-        Returns
-        -------
-        CSR array of shape (n, n_components)
-            With columns in the order of their keys. `mercer.features.ExplicitFeatures` gives the same columns to new
-            samples.
-        """
-        if self.join == "min":
-            return super().features(X)
-        kernel = self._ready(X)
-        found = kernel.prepare(X)[0]
-        return found.table(np.unique(found.keys))

@@ -4,15 +4,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mercer import _native
 from mercer.errors import DomainError
 from mercer.kernels.base import Kernel
 from mercer.kernels.samples import describe
 from mercer.parameters import Number
+from mercer.threads import effective_n_threads
 
 __all__ = ["Kendall", "Mallows"]
-
-# Pairs of items whose signs are held at once, for all samples together (64 MB in float32).
-PAIR_ENTRIES = 1 << 24
 
 
 class PermutationKernel(Kernel):
@@ -25,24 +24,20 @@ class PermutationKernel(Kernel):
 
     def prepare(self, X, Y=None):
         owner = type(self).__name__
-        X = _as_rankings(X, owner, "X")
-        if Y is None:
-            return X, X
-        Y = _as_rankings(Y, owner, "Y")
-        if X.shape[1] != Y.shape[1] and len(X) and len(Y):
-            raise ValueError(f"X ranks {X.shape[1]} items, Y ranks {Y.shape[1]}; {owner} needs the same on both sides.")
-        return X, Y
+        x = _as_rankings(X, owner, "X")
+        if Y is None or Y is X:
+            return x, x
+        y = _as_rankings(Y, owner, "Y")
+        if x.shape[1] != y.shape[1] and len(x) and len(y):
+            raise ValueError(f"X ranks {x.shape[1]} items, Y ranks {y.shape[1]}; {owner} needs the same on both sides.")
+        return x, y
 
     def _discordant(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         """Numbers of pairs of items in different order."""
-        first, second = np.triu_indices(X.shape[1], 1)
-        agreement = np.zeros((len(X), len(Y)))
-        step = max(1, PAIR_ENTRIES // max(1, len(X) + len(Y)))
-        for start in range(0, len(first), step):
-            pairs = first[start : start + step], second[start : start + step]
-            # Sums of ones and minus ones are exact, in any order.
-            agreement += _signs(X, *pairs) @ _signs(Y, *pairs).T
-        return (len(first) - agreement) / 2
+        return _native.discordant_pairs(X, Y, effective_n_threads())
+
+    def _diag(self, X):
+        return np.ones(len(X))
 
 
 class Kendall(PermutationKernel):
@@ -59,8 +54,8 @@ class Kendall(PermutationKernel):
 
     Notes
     -----
-    Samples are rows of the ranks of m items: a permutation of 0 ... m-1 or of 1 ... m. The features are the signs of
-    the differences of all pairs of ranks; time O(N^2 m^2) by matrix products, for N rankings. A single item gives 1.
+    Samples are rows of the ranks of m items: a permutation of 0 ... m-1 or of 1 ... m. Time O(m log m) for a pair. The
+    features are the signs of the differences of all pairs of ranks. A single item gives 1.
 
     References
     ----------
@@ -80,9 +75,6 @@ class Kendall(PermutationKernel):
         pairs = X.shape[1] * (X.shape[1] - 1) // 2
         return 1 - 2 * self._discordant(X, Y) / max(1, pairs)
 
-    def _diag(self, X):
-        return np.ones(len(X))
-
     def features(self, X):
         """Signs of the differences of all pairs of ranks, over the root of their number.
 
@@ -98,7 +90,7 @@ class Kendall(PermutationKernel):
         first, second = np.triu_indices(X.shape[1], 1)
         if not len(first):
             return np.ones((len(X), 1))
-        return _signs(X, first, second).astype(np.float64) / np.sqrt(len(first))
+        return np.sign(X[:, first] - X[:, second]) / np.sqrt(len(first))
 
 
 class Mallows(PermutationKernel):
@@ -119,8 +111,8 @@ class Mallows(PermutationKernel):
 
     Notes
     -----
-    Samples are rows of the ranks of m items: a permutation of 0 ... m-1 or of 1 ... m. Time O(N^2 m^2) by matrix
-    products, for N rankings. It is positive semi-definite for every decay, so that all powers of it are kernels.
+    Samples are rows of the ranks of m items: a permutation of 0 ... m-1 or of 1 ... m. Time O(m log m) for a
+    pair. It is positive semi-definite for every decay, so that all powers of it are kernels.
 
     References
     ----------
@@ -145,16 +137,9 @@ class Mallows(PermutationKernel):
     def _matrix(self, X, Y):
         return np.exp(-self.decay * self._discordant(X, Y))
 
-    def _diag(self, X):
-        return np.ones(len(X))
-
     def _vjp(self, X, W):
         discordant = self._discordant(X, X)
         return {"decay": -float(np.vdot(W, discordant * np.exp(-self.decay * discordant)))}
-
-
-def _signs(X: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    return np.sign(X[:, first] - X[:, second]).astype(np.float32)
 
 
 def _as_rankings(X: Any, owner: str, name: str) -> np.ndarray:
@@ -164,7 +149,7 @@ def _as_rankings(X: Any, owner: str, name: str) -> np.ndarray:
     try:
         given = np.asarray(X)
         with np.errstate(invalid="ignore"):  # what is no integer differs from its rank and is refused
-            ranks = given.astype(np.int64)
+            ranks = given.astype(np.int64, order="C")
     except (TypeError, ValueError, OverflowError) as error:
         raise DomainError(f"{refusal}{describe(X)} as {name}.") from error
     if given.ndim == 1 and given.size == 0:

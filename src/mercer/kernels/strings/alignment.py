@@ -44,8 +44,8 @@ class _Alignment(SequenceKernel):
         table, name = self._table(), type(self).__name__
         if table is None:
             return of_X, of_Y
-        numbered = table.numbered(of_X, name, "X")
-        return numbered, numbered if of_Y is of_X else table.numbered(of_Y, name, "Y")
+        numbered = table.numbered(of_X, name, X, "X")
+        return numbered, numbered if of_Y is of_X else table.numbered(of_Y, name, Y, "Y")
 
     def _scores(self) -> Any:
         """A table, or the pair of scores of equal and of different symbols."""

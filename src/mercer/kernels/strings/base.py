@@ -1,6 +1,7 @@
 """The base of kernels on strings and other sequences of symbols."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -9,16 +10,19 @@ from mercer.data.sequences import Sequences
 from mercer.kernels.base import Kernel
 from mercer.threads import effective_n_threads
 
-__all__ = ["SequenceKernel", "within_range"]
+__all__ = ["SequenceKernel", "check_occurrences", "within_range"]
 
-Answer = Literal["value", "log", "slope"]
+# Of features in one sample, where they are listed one by one (256 MB).
+MOST_OCCURRENCES = 1 << 24
+
+Answer = Literal["value", "log", "slope", "log_slope"]
 
 
 class SequenceKernel(Kernel):
     """A kernel on sequences of symbols that a native dynamic programme computes.
 
     A subclass gives in ``_native_values(X, Y, answer, n_threads)`` the matrix of packed samples, or the diagonal where
-    Y is None: the values, their logarithms, or their derivatives by the parameter named in `slope_of`.
+    Y is None: the values, their logarithms, or the derivatives of one of these by the parameter named in `slope_of`.
     """
 
     domain: ClassVar[str] = "strings"
@@ -49,35 +53,39 @@ class SequenceKernel(Kernel):
     def _log_diag(self, X):
         return self._native_values(X, None, "log", effective_n_threads()) if self.in_logarithms else None
 
-    def features(self, X):
-        """The feature vectors of samples, over the features that at least one of them has; few kernels have them.
-
-        Parameters
-        ----------
-        X : n samples
-
-        Returns
-        -------
-        CSR array of shape (n, n_components)
-            With columns in the order of their keys. `mercer.features.ExplicitFeatures` gives the same columns to new
-            samples.
-        """
-        kernel = self._ready(X)
-        found = kernel._sparse_features(kernel.prepare(X)[0])
-        return super().features(X) if found is None else found.table(np.unique(found.keys))
-
     def _vjp(self, X, W):
         if self.slope_of is None:
             return {}
         slopes = within_range(self, self._native_values(X, X, "slope", effective_n_threads()))
         return {self.slope_of: float(np.vdot(W, slopes))}
 
+    def _log_vjp(self, X, W):
+        if self.slope_of is None:
+            return {}
+        slopes = self._native_values(X, X, "log_slope", effective_n_threads())
+        if np.isinf(slopes).any():
+            raise ValueError(f"Values of {self!r} are too large for float64 on these samples, and for its derivative.")
+        return {self.slope_of: float(np.sum(W * slopes, where=~np.isnan(slopes)))}  # nan: a value is zero
 
-def within_range(kernel: Kernel, values: np.ndarray) -> np.ndarray:
+
+def within_range(kernel: SequenceKernel, values: np.ndarray) -> np.ndarray:
     """The values, if they are finite."""
-    if not np.isfinite(values).all():
+    if np.isfinite(values).all():
+        return values
+    way_out = "give it parameters that make them smaller"
+    if kernel.in_logarithms:
+        way_out = "use the kernel .normalized(), which is computed from their logarithms"
+    raise ValueError(f"Values of {kernel!r} are too large for float64 on these samples; {way_out}.")
+
+
+def check_occurrences(kernel: SequenceKernel, samples: Sequences, occurrences: Callable[[int], int]) -> None:
+    """Refuse to list the features of samples of which one has too many; `occurrences` says how many, by its length."""
+    if not len(samples):
+        return
+    i = int(np.argmax(samples.lengths))
+    found = occurrences(int(samples.lengths[i]))
+    if found > MOST_OCCURRENCES:
         raise ValueError(
-            f"Values of {kernel!r} are too large for float64 on these samples; use the kernel .normalized(), which is "
-            "computed from their logarithms."
+            f"{kernel!r} lists explicit features of up to {MOST_OCCURRENCES} occurrences, sample {i} has {found}; use "
+            "the values of the kernel, which do not need them."
         )
-    return values

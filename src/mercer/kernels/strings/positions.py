@@ -72,7 +72,7 @@ class WeightedDegree(SequenceKernel):
             return None
         lengths = np.arange(1, self.d + 1)
         values = np.sqrt(2.0 * (self.d - lengths + 1) / (self.d * (self.d + 1)))
-        found: Any = _native.placed_features(X.native(), values, effective_n_threads())
+        found: Any = _native.weighted_pieces(X.native(), values, True, effective_n_threads())
         return SparseFeatures(*found)
 
     def _native_values(self, X, Y, answer, n_threads):

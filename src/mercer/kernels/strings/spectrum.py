@@ -8,11 +8,10 @@ import numpy as np
 
 from mercer import _native
 from mercer.data.features import SparseFeatures
-from mercer.data.sequences import Sequences
+from mercer.data.sequences import Sequences, check_symbols
 from mercer.data.symbols import symbol_keys
-from mercer.errors import DomainError
 from mercer.kernels.features import FeatureKernel
-from mercer.kernels.strings.base import SequenceKernel
+from mercer.kernels.strings.base import SequenceKernel, check_occurrences
 from mercer.parameters import Choice, Number
 from mercer.threads import effective_n_threads
 
@@ -20,6 +19,8 @@ __all__ = ["GappedKmer", "Mismatch", "Spectrum"]
 
 # Places of a piece that masks can tell apart.
 LONGEST_WINDOW = 64
+# Masks that every piece is seen through, at most: each of them is a feature of every piece.
+MOST_MASKS = 1 << 22
 
 
 class Spectrum(FeatureKernel):
@@ -129,6 +130,11 @@ class GappedKmer(FeatureKernel):
         super()._check_parameters()
         if self.k > self.g:
             raise ValueError(f"k must be an int <= g, the length of the pieces, {self.g}, got {self.k}.")
+        if (masks := comb(self.g, self.k)) > MOST_MASKS:
+            raise ValueError(
+                f"k must be an int with at most {MOST_MASKS} ways to choose k of g = {self.g} places, got {self.k}, "
+                f"which has {masks}."
+            )
 
     def _features(self, X, name):
         return _masked(Sequences.pack(X, type(self).__name__, name), self.g, self.k)
@@ -160,7 +166,7 @@ class Mismatch(SequenceKernel):
     Values come from the number of pairs of pieces that differ in d places, for d up to 2 m; these come from matches of
     pieces that are seen in k - j places, j up to 2 m, so that time and memory do not grow with the alphabet: O(N) times
     the number of sets of up to 2 m of k places for samples of total length N, plus common features. Explicit features
-    take O(N (k a)^m) for a symbols.
+    take O(N (k a)^m) for a symbols; more than :math:`2^{24}` of one sample are refused.
 
     References
     ----------
@@ -188,6 +194,11 @@ class Mismatch(SequenceKernel):
         super()._check_parameters()
         if self.m >= self.k:
             raise ValueError(f"m must be an int < k, the length of the pieces, {self.k}, got {self.m}.")
+        if (masks := max(comb(self.k, j) for j in range(min(2 * self.m, self.k) + 1))) > MOST_MASKS:
+            raise ValueError(
+                f"m must be an int with at most {MOST_MASKS} ways to choose up to 2 m of k = {self.k} places, got "
+                f"{self.m}, which has {masks}."
+            )
         try:
             usable = len(set(self.alphabet)) == len(self.alphabet) >= 1
         except TypeError:
@@ -197,20 +208,16 @@ class Mismatch(SequenceKernel):
 
     def prepare(self, X, Y=None):
         of_X, of_Y = super().prepare(X, Y)
-        alphabet = symbol_keys(self.alphabet)
-        for packed, name in ((of_X, "X"), (of_Y, "Y")):
-            unknown = ~np.isin(packed.entries, alphabet)
-            if unknown.any():
-                at = int(np.argmax(unknown))
-                i = int(np.searchsorted(packed.starts, at, side="right")) - 1
-                raise DomainError(
-                    f"Mismatch works on strings over its alphabet {self.alphabet!r}, sample {i} of {name} has another "
-                    f"symbol at place {at - packed.starts[i]}; add it to the alphabet."
-                )
+        alphabet, rule = symbol_keys(self.alphabet), f"Mismatch works on strings over its alphabet {self.alphabet!r}"
+        check_symbols(of_X, alphabet, rule, X, "X")
+        if of_Y is not of_X:
+            check_symbols(of_Y, alphabet, rule, Y, "Y")
         return of_X, of_Y
 
     def _sparse_features(self, X):
         alphabet = symbol_keys(self.alphabet)
+        neighbours = sum(comb(self.k, d) * (len(alphabet) - 1) ** d for d in range(self.m + 1))
+        check_occurrences(self, X, lambda n: max(0, n - self.k + 1) * neighbours)
         found: Any = _native.neighbour_features(X.native(), self.k, self.m, alphabet, effective_n_threads())
         return SparseFeatures(*found)
 

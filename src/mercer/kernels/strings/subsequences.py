@@ -1,12 +1,16 @@
 """Kernels on subsequences: symbols in the same order, not necessarily next to each other."""
 
+from math import comb
 from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer import _native
-from mercer.kernels.strings.base import SequenceKernel
+from mercer.data.features import SparseFeatures
+from mercer.data.sequences import Sequences
+from mercer.kernels.strings.base import SequenceKernel, check_occurrences
 from mercer.parameters import Choice, Number
+from mercer.threads import effective_n_threads
 
 __all__ = ["AllSubsequences", "FixedSubsequences", "GapWeighted"]
 
@@ -28,7 +32,7 @@ class AllSubsequences(SequenceKernel):
     -----
     Time O(\|s\| \|t\|), memory linear, by k(s a, t) = k(s, t) + the sum of k(s, u) over t = u a v. Values
     grow like :math:`2^{|s|}` and more; ``AllSubsequences().normalized()`` is computed from logarithms and works for
-    strings of any length.
+    strings of any length. Explicit features are for short strings, of up to 24 symbols: there are :math:`2^{|s|}`.
 
     References
     ----------
@@ -48,6 +52,9 @@ class AllSubsequences(SequenceKernel):
 
     def _native_values(self, X, Y, answer, n_threads):
         return _native.all_subsequences(X.native(), None if Y is None else Y.native(), answer, n_threads, "")
+
+    def _sparse_features(self, X):
+        return _listed(self, X, 0, int(X.lengths.max(initial=0)))
 
 
 class FixedSubsequences(SequenceKernel):
@@ -69,7 +76,8 @@ class FixedSubsequences(SequenceKernel):
 
     Notes
     -----
-    Time O(p \|s\| \|t\|), memory O(p \|t\|). Values are exact up to :math:`2^{53}`.
+    Time O(p \|s\| \|t\|), memory O(p \|t\|). Values are exact up to :math:`2^{53}`. Explicit features are for short
+    strings: there are :math:`\binom{|s|}{p}`, and more than :math:`2^{24}` are refused.
 
     References
     ----------
@@ -93,6 +101,9 @@ class FixedSubsequences(SequenceKernel):
     def _native_values(self, X, Y, answer, n_threads):
         other = None if Y is None else Y.native()
         return _native.gap_weighted(X.native(), other, self.p, 1.0, False, answer, n_threads, "")
+
+    def _sparse_features(self, X):
+        return _listed(self, X, self.p, self.p)
 
 
 class GapWeighted(SequenceKernel):
@@ -120,7 +131,8 @@ class GapWeighted(SequenceKernel):
     -----
     Time O(p \|s\| \|t\|), memory O(p \|t\|), by a dynamic programme that runs over several pairs side by side. The
     factor :math:`\lambda^{2p}` is multiplied last, in ``GapWeighted(...).normalized()`` as a logarithm, so that a small
-    decay does no harm there. There is a derivative by the decay.
+    decay does no harm there. There is a derivative by the decay. Explicit features are for short strings, as those of
+    `FixedSubsequences`.
 
     References
     ----------
@@ -160,6 +172,18 @@ class GapWeighted(SequenceKernel):
 
         if answer == "log":
             return values("log") + exponent * np.log(decay)
+        if answer == "log_slope":
+            return values("log_slope") + exponent / decay
         if answer == "slope":
             return exponent * decay ** (exponent - 1) * values("value") + decay**exponent * values("slope")
         return values("value") * decay**exponent
+
+    def _sparse_features(self, X):
+        return _listed(self, X, 1 if self.blended else self.p, self.p, float(self.decay))
+
+
+def _listed(kernel: SequenceKernel, X: Sequences, shortest: int, longest: int, decay: float = 1.0) -> SparseFeatures:
+    """The subsequences of some lengths, one by one."""
+    check_occurrences(kernel, X, lambda n: sum(comb(n, p) for p in range(shortest, min(n, longest) + 1)))
+    found: Any = _native.subsequence_features(X.native(), shortest, longest, decay, effective_n_threads())
+    return SparseFeatures(*found)

@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.data.sequences import Sequences
+from mercer.data.sequences import Sequences, check_symbols
 from mercer.data.symbols import symbol_keys
-from mercer.errors import DomainError
 
 __all__ = ["BLOSUM62", "SubstitutionTable"]
 
@@ -82,17 +81,10 @@ class SubstitutionTable:
             raise ValueError(problem)
         return cls(symbols, scores)
 
-    def numbered(self, samples: Sequences, owner: str, name: str) -> Sequences:
-        """Samples with the rows of the table in place of the keys of their symbols."""
-        if isinstance(samples, NumberedSequences):
-            return samples
-        rows = np.minimum(np.searchsorted(self.keys, samples.entries), len(self.keys) - 1)
-        unknown = self.keys[rows] != samples.entries
-        if unknown.any():
-            at = int(np.argmax(unknown))
-            i = int(np.searchsorted(samples.starts, at, side="right")) - 1
-            raise DomainError(
-                f"{owner} works on strings over the symbols of its substitution table, sample {i} of {name} has "
-                f"another one at place {at - samples.starts[i]}."
-            )
-        return NumberedSequences(rows.astype(np.uint64), samples.starts)
+    def numbered(self, packed: Sequences, owner: str, samples: Any, name: str) -> Sequences:
+        """Packed samples with the rows of the table in place of the keys of their symbols."""
+        if isinstance(packed, NumberedSequences):
+            return packed
+        rule = f"{owner} works on strings over the symbols of its substitution table"
+        check_symbols(packed, self.keys, rule, samples, name)
+        return NumberedSequences(np.searchsorted(self.keys, packed.entries).astype(np.uint64), packed.starts)

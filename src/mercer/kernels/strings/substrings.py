@@ -1,13 +1,15 @@
 """The kernel on common substrings of any length."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer import _native
+from mercer.data.features import SparseFeatures
 from mercer.data.sequences import Sequences
-from mercer.kernels.strings.base import SequenceKernel
+from mercer.kernels.strings.base import SequenceKernel, check_occurrences, within_range
 from mercer.parameters import Number
+from mercer.threads import effective_n_threads
 
 __all__ = ["CommonSubstrings"]
 
@@ -35,7 +37,9 @@ class CommonSubstrings(SequenceKernel):
     Notes
     -----
     Time and memory O(\|s\| + \|t\|) for a pair, by a suffix automaton of the one that the other runs
-    through. Values are exact where decay is 1.
+    through. Values are exact where decay is 1. Above 1 they grow exponentially with the length.
+    Explicit features are for strings of up to some thousand symbols: their number is quadratic, and more than
+    :math:`2^{24}` are refused.
 
     References
     ----------
@@ -69,14 +73,26 @@ class CommonSubstrings(SequenceKernel):
     def _native_values(self, X, Y, answer, n_threads):
         """The kernel is linear in the weights: with their derivatives in place of them it is its own derivative."""
         of_Y = None if Y is None else Y.native()
-        longest = min(_longest(X), _longest(X if Y is None else Y))
-        lengths = np.arange(longest + 1, dtype=np.float64)
         with np.errstate(over="ignore"):
+            lengths = np.arange(min(_longest(X), _longest(X if Y is None else Y)) + 1, dtype=np.float64)
             powers = lengths * self.decay ** (lengths - 1) if answer == "slope" else self.decay**lengths
-        powers[: self.shortest] = 0.0
+            weights = np.cumsum(self._counted(powers))
+        return _native.common_substrings(X.native(), of_Y, weights, n_threads)
+
+    def _counted(self, weights: np.ndarray) -> np.ndarray:
+        """Weights of substrings by their length, from 0 on: zero for those that do not count."""
+        weights[: self.shortest] = 0.0
         if self.longest is not None:
-            powers[self.longest + 1 :] = 0.0
-        return _native.common_substrings(X.native(), of_Y, np.cumsum(powers), n_threads)
+            weights[self.longest + 1 :] = 0.0
+        return weights
+
+    def _sparse_features(self, X):
+        longest = _longest(X) if self.longest is None else min(self.longest, _longest(X))
+        check_occurrences(self, X, lambda n: sum(n - p + 1 for p in range(self.shortest, min(n, longest) + 1)))
+        with np.errstate(over="ignore"):
+            roots = within_range(self, self._counted(np.sqrt(self.decay) ** np.arange(longest + 1)))
+        found: Any = _native.weighted_pieces(X.native(), roots[1:], False, effective_n_threads())
+        return SparseFeatures(*found)
 
 
 def _longest(samples: Sequences) -> int:
