@@ -121,6 +121,8 @@ ESTIMATORS: dict[str, Callable[[], SupportVectorMachine]] = {
     "SVR linear": lambda: svm.SVR(kernel="linear"),
     "SVR quadratic": lambda: svm.SVR(loss="quadratic"),
     "NuSVR": lambda: svm.NuSVR(),
+    "QuantileSVR": lambda: svm.QuantileSVR(),
+    "QuantileSVR low": lambda: svm.QuantileSVR(quantile=0.2, C=3.0),
     "OneClassSVM": lambda: svm.OneClassSVM(nu=0.3),
     "SVDD": lambda: svm.SVDD(nu=0.3),
     "SVDD linear": lambda: svm.SVDD(kernel="linear", nu=0.3),

@@ -23,7 +23,7 @@ from mercer.multiclass import (
     OneVersusRest,
 )
 from mercer.solvers import SMO, BlockDescent, SimpleSMO
-from mercer.svm import SVC, SVDD, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM
+from mercer.svm import SVC, SVDD, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM, QuantileSVR
 
 every_estimator = pytest.mark.parametrize("make", ESTIMATORS.values(), ids=ESTIMATORS.keys())
 classifiers = {name: make for name, make in ESTIMATORS.items() if is_classifier(make())}
@@ -74,6 +74,10 @@ BAD_PARAMETERS = [
     ("C", "1", "C must be a float > 0, got '1'."),
     ("C", [1.0, 2.0], "C must be a float > 0, got [1.0, 2.0]."),
     ("C", None, "C must be a float > 0, got None."),
+    ("quantile", 0.0, "quantile must be a float > 0 and < 1, got 0.0."),
+    ("quantile", 1.0, "quantile must be a float > 0 and < 1, got 1.0."),
+    ("quantile", np.float32(1.0), "quantile must be a float > 0 and < 1, got"),
+    ("quantile", "median", "quantile must be a float > 0 and < 1, got 'median'."),
     ("nu", 0.0, "nu must be a float > 0 and <= 1, got 0.0."),
     ("nu", 1.1, "nu must be a float > 0 and <= 1, got 1.1."),
     ("nu", -0.5, "nu must be a float > 0 and <= 1, got -0.5."),
@@ -112,7 +116,7 @@ BAD_PARAMETERS = [
 
 CASES = [
     pytest.param(make, *case, id=f"{make.__name__}-{case[0]}-{re.sub(r'[^a-z0-9.-]+', '_', str(case[1]))}")
-    for make in (SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD)
+    for make in (SVC, NuSVC, SVR, NuSVR, QuantileSVR, OneClassSVM, SVDD)
     for case in BAD_PARAMETERS
     if case[0] in make().get_params()
 ]
@@ -177,7 +181,7 @@ def test_unknown_losses(machine, loss, message):
 
 def test_an_infinite_price_is_for_classifiers():
     X, y = training_set(SVR(), n=10)
-    for machine in (SVR(C=np.inf), NuSVR(C=np.inf)):
+    for machine in (SVR(C=np.inf), NuSVR(C=np.inf), QuantileSVR(C=np.inf)):
         with pytest.raises(ValueError, match=r"C must be a float > 0, got inf\."):
             machine.fit(X, y)
 
@@ -343,7 +347,7 @@ def test_labels(make):
 
 def test_targets_of_regression():
     X, y = training_set(SVR(), n=20)
-    for machine in (SVR(), NuSVR()):
+    for machine in (SVR(), NuSVR(), QuantileSVR()):
         with pytest.raises(ValueError, match=r"could not convert string to float|numeric|Unable to convert"):
             machine.fit(X, np.where(y > 0, "high", "low"))
         with pytest.raises(ValueError, match="dim"):
@@ -552,6 +556,6 @@ def test_a_hard_margin_that_fails_leaves_the_model():
 
 def test_regression_needs_no_classes():
     X, _ = training_set(SVR(), n=20)
-    for machine in (SVR(), NuSVR()):
+    for machine in (SVR(), NuSVR(), QuantileSVR()):
         assert is_regressor(machine)
         assert np.ptp(machine.fit(X, np.ones(20)).predict(X)) < 1e-9

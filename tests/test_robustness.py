@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer.errors import NotSeparableError
 from mercer.kernels import RBF, Linear, Polynomial
-from mercer.svm import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
+from mercer.svm import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM, QuantileSVR
 
 every_estimator = pytest.mark.parametrize("make", ESTIMATORS.values(), ids=ESTIMATORS.keys())
 priced = {name: make for name, make in ESTIMATORS.items() if np.isfinite(getattr(make(), "C", np.inf))}
@@ -219,7 +219,7 @@ def test_one_sample_per_class(make, kernel):
     assert_sound(clone(machine), X, y)
 
 
-@pytest.mark.parametrize("make", [SVR, NuSVR, OneClassSVM, SVDD])
+@pytest.mark.parametrize("make", [SVR, NuSVR, QuantileSVR, OneClassSVM, SVDD])
 def test_one_sample(make):
     machine = assert_sound(make(), np.array([[1.0, 2.0]]), np.array([3.0]))
     if is_regressor(machine):
@@ -228,7 +228,7 @@ def test_one_sample(make):
         assert_array_equal(machine.predict([[1.0, 2.0], [9.0, 9.0]]), [1, -1])
 
 
-@pytest.mark.parametrize("make", [SVR, NuSVR])
+@pytest.mark.parametrize("make", [SVR, NuSVR, QuantileSVR])
 def test_constant_target(make):
     X, _ = training_set(make())
     machine = assert_sound(make(), X, np.full(len(X), 5.0))

@@ -15,7 +15,7 @@ import mercer
 from mercer import svm
 from mercer.kernels import RBF, Linear
 from mercer.solvers import SMO, SimpleSMO, Solver
-from mercer.svm import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
+from mercer.svm import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM, QuantileSVR
 
 every_estimator = pytest.mark.parametrize("make", ESTIMATORS.values(), ids=ESTIMATORS.keys())
 every_soft_machine = pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_gap_tol(make):
     assert machine.result_.objective <= coarse.result_.objective + 1e-9 * abs(coarse.result_.objective)
 
 
-@pytest.mark.parametrize("make", [SVC, SVR, NuSVR, OneClassSVM, SVDD])
+@pytest.mark.parametrize("make", [SVC, SVR, NuSVR, QuantileSVR, OneClassSVM, SVDD])
 def test_smaller_tolerances_are_closer(make):
     X, y = training_set(make(), n=600)
     gaps = [make(tol=tol).fit(X, y).result_.relative_gap for tol in (1e-1, 1e-3, 1e-5)]

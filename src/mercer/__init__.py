@@ -40,6 +40,7 @@ _ROOM_OF = {
     "NuSVC": "svm",
     "NuSVR": "svm",
     "OneClassSVM": "svm",
+    "QuantileSVR": "svm",
     "SVC": "svm",
     "SVDD": "svm",
     "SVR": "svm",

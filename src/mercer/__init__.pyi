@@ -30,5 +30,6 @@ from .svm import LinearSVR as LinearSVR
 from .svm import NuSVC as NuSVC
 from .svm import NuSVR as NuSVR
 from .svm import OneClassSVM as OneClassSVM
+from .svm import QuantileSVR as QuantileSVR
 
 __version__: str

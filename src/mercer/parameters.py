@@ -16,6 +16,7 @@ class Number:
     low: float = -np.inf
     high: float = np.inf
     above: bool = False  # low itself is excluded
+    below: bool = False  # high itself is excluded
     infinite: bool = False
     integer: bool = False
     none: bool = False  # None is allowed too
@@ -36,13 +37,17 @@ class Number:
 
     def _allows_float(self, value: float) -> bool:
         """`_allows` for the usual case, without NumPy: a machine of many problems asks often."""
-        in_range = (value > self.low if self.above else value >= self.low) and value <= self.high
+        in_range = (value > self.low if self.above else value >= self.low) and (
+            value < self.high if self.below else value <= self.high
+        )
         return in_range and (math.isfinite(value) or (self.infinite and value > 0))
 
     def _allows(self, value: np.ndarray) -> bool:
         if value.dtype.kind not in ("iu" if self.integer else "iuf") or value.ndim > self.per_feature:
             return False
-        in_range = (value > self.low if self.above else value >= self.low) & (value <= self.high)
+        in_range = (value > self.low if self.above else value >= self.low) & (
+            value < self.high if self.below else value <= self.high
+        )
         usable = np.isfinite(value) | (self.infinite & (value == np.inf))
         return value.size > 0 and bool(np.all(in_range & usable))
 
@@ -51,7 +56,7 @@ class Number:
         if self.low > -np.inf:
             text += f" {'>' if self.above else '>='} {self.low:g}"
         if self.high < np.inf:
-            text += f" and <= {self.high:g}"
+            text += f" and {'<' if self.below else '<='} {self.high:g}"
         if self.per_feature:
             text += ", one such number for every feature"
         return text + "".join(f" or {word!r}" for word in self.words) + (" or None" if self.none else "")

@@ -159,7 +159,7 @@ def test_slack(make):
     elif is_outlier_detector(machine):
         slack = -machine.decision_function(X)
     else:
-        width = machine.epsilon_ if hasattr(machine, "epsilon_") else machine.epsilon
+        width = machine.epsilon_ if hasattr(machine, "epsilon_") else getattr(machine, "epsilon", 0.0)
         slack = np.abs(y - machine.predict(X)) - width
     assert_allclose(machine.slack_, np.maximum(0, slack), rtol=1e-7, atol=1e-8)
     assert machine.margin_errors_ == pytest.approx(np.mean(slack > machine.tol), abs=1e-12)

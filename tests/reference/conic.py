@@ -20,6 +20,7 @@ from mercer.problems import (
     nu_margin,
     nu_tube,
     one_class,
+    pinball,
     soft_margin,
 )
 
@@ -198,6 +199,11 @@ def nu_values(data: Data) -> DualProblem:
     return nu_tube(data.gram, data.values, price(data) * data.weight, nu, index=data.index)
 
 
+def quantile(data: Data, **options) -> DualProblem:
+    share = float(data.rng.uniform(0.1, 0.9))
+    return pinball(data.gram, data.values, price(data) * data.weight, share, index=data.index, **options)
+
+
 def plane(data: Data) -> DualProblem:
     return one_class(data.gram, data.rng.uniform(0.05, 1.0), data.weight, index=data.index)
 
@@ -218,6 +224,8 @@ FORMULATIONS: dict[str, Callable[[Data], DualProblem]] = {
     "epsilon tube": tube,
     "epsilon tube, squared": lambda data: tube(data, squared=True),
     "nu tube": nu_values,
+    "quantile": quantile,
+    "quantile, no bias": lambda data: quantile(data, bias=False),
     "one class": plane,
     "enclosing ball": ball,
 }

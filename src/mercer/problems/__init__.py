@@ -5,7 +5,7 @@ from mercer.problems.classification import hull_distance, nu_margin, soft_margin
 from mercer.problems.dual import DualProblem, Offsets
 from mercer.problems.joint import JointProblem, crammer_singer, lee_lin_wahba, weston_watkins
 from mercer.problems.novelty import enclosing_ball, one_class
-from mercer.problems.regression import epsilon_tube, nu_tube
+from mercer.problems.regression import epsilon_tube, nu_tube, pinball
 from mercer.problems.simplex import BlockSimplexProblem
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "nu_margin",
     "nu_tube",
     "one_class",
+    "pinball",
     "soft_margin",
     "weston_watkins",
 ]

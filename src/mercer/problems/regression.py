@@ -1,11 +1,11 @@
-"""Regression inside a tube."""
+"""Regression: tubes and quantiles."""
 
 import numpy as np
 
 from mercer.gram import Gram
 from mercer.problems.dual import DualProblem
 
-__all__ = ["epsilon_tube", "nu_tube"]
+__all__ = ["epsilon_tube", "nu_tube", "pinball"]
 
 
 def epsilon_tube(
@@ -62,4 +62,40 @@ def nu_tube(gram: Gram, y: np.ndarray, cost: np.ndarray, nu: float, *, index: np
         upper=np.tile(cost, 2),
         ridge=np.zeros(2 * n),
         total=(half, half),
+    )
+
+
+def pinball(
+    gram: Gram,
+    y: np.ndarray,
+    cost: np.ndarray,
+    quantile: float,
+    *,
+    bias: bool = True,
+    index: np.ndarray | None = None,
+) -> DualProblem:
+    """A quantile of the values: what lies above the function costs tau, what lies below 1 - tau. [1]_
+
+    .. math::
+
+        \\min_{w, b} \\tfrac12 \\|w\\|^2 + \\sum_i C_i \\left(\\tau \\max(0, r_i) + (1 - \\tau) \\max(0, -r_i)\\right),
+        \\quad r_i = y_i - w \\cdot \\phi(x_i) - b
+
+    with tau the `quantile`, and b = 0 unless `bias`. Each sample has two variables, as in a tube of no width: the first
+    n push the function up, by tau C at most, the last n down, by (1 - tau) C at most.
+
+    References
+    ----------
+    .. [1] I. Takeuchi, Q. V. Le, T. D. Sears, A. J. Smola, Nonparametric quantile estimation, 2006, eqs. 7-9.
+    """
+    n = len(y)
+    index = np.arange(n) if index is None else index
+    return DualProblem(
+        gram=gram,
+        index=np.tile(index, 2),
+        sign=np.repeat([1.0, -1.0], n),
+        linear=np.concatenate([-y, y]),
+        upper=np.concatenate([quantile * cost, (1.0 - quantile) * cost]),
+        ridge=np.zeros(2 * n),
+        total=0.0 if bias else None,
     )

@@ -9,18 +9,18 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.gram import Gram
 from mercer.machines import KernelRegressor
 from mercer.parameters import Choice, Number
-from mercer.problems import DualProblem, epsilon_tube, nu_tube
+from mercer.problems import DualProblem, epsilon_tube, nu_tube, pinball
 from mercer.segments import Segments
 from mercer.solvers import SolverResult, certify
 from mercer.sums import inner
 from mercer.svm.base import SparseRows, SupportVectorMachine, dense_row, one_or_all
 from mercer.threads import limit_threads
 
-__all__ = ["SVR", "NuSVR"]
+__all__ = ["SVR", "NuSVR", "QuantileSVR"]
 
 
 class SupportVectorRegressor(KernelRegressor, SupportVectorMachine, ABC):
-    """What SVR and NuSVR share: outputs, tubes."""
+    """What all of them share: outputs, tubes."""
 
     @abstractmethod
     def _problem(self, gram: Gram, index: np.ndarray, y: np.ndarray, weight: np.ndarray) -> DualProblem: ...
@@ -177,6 +177,8 @@ class SVR(SupportVectorRegressor):
     See Also
     --------
     NuSVR : The tube finds its own width.
+    QuantileSVR : A quantile of the values, the median for one.
+    mercer.regularized.RegularizedRegressor : Any other convex loss.
 
     Notes
     -----
@@ -374,3 +376,138 @@ class NuSVR(SupportVectorRegressor):
         """Half the width of the tube."""
         check_is_fitted(self)
         return one_or_all([self._tube(result)[1] for result in self.result_.parts or (self.result_,)])
+
+
+class QuantileSVR(SupportVectorRegressor):
+    """Support vector regression of a quantile: a given share of the values lies below the function. [1]_
+
+    .. math::
+
+        \\min_{w, b} \\tfrac12 \\|w\\|^2 + C \\sum_i \\omega_i \\left(\\tau \\max(0, r_i)
+        + (1 - \\tau) \\max(0, -r_i)\\right), \\quad r_i = y_i - w \\cdot \\phi(x_i) - b
+
+    with tau the `quantile`: the pinball loss, whose least expectation is at that quantile. The dual is solved by
+    sequential minimal optimisation, and `result_` says how far from the optimum the solution can be. Of the training
+    samples at most a share tau lies below the function, and at most a share 1 - tau above it; the others are on it.
+
+    Parameters
+    ----------
+    kernel : Kernel, str, callable or "precomputed", default="rbf"
+        Similarity of samples, see `mercer.kernels`. "precomputed": X is the kernel matrix.
+    quantile : float > 0 and < 1, default=0.5
+        Which quantile; 0.5 is the median, 0.9 has nine tenths of the values below it.
+    C : float > 0, default=1.0
+        Price of errors; larger follows the training data more closely.
+    tol : float > 0, default=1e-3
+        Largest violation of the optimality conditions, in units of y; smaller is more exact and slower.
+    gap_tol : float > 0 or None, default=None
+        Largest relative duality gap, as a further condition.
+    max_iter : int >= 1 or None, default=None
+        Most solver steps; None leaves a generous limit.
+    max_seconds : float > 0 or None, default=None
+        Most seconds for the solver.
+    memory : float > 0 or "auto", default="auto"
+        Megabytes for kernel values.
+    n_threads : int or None, default=None
+        Threads; the result does not depend on it.
+    warm_start : bool, default=False
+        Start from the last solution when `fit` is called again with as many samples.
+    solver : {"smo", "simple"} or Solver, default="smo"
+        See `mercer.solvers`.
+    callback : callable or None, default=None
+        Told the `Progress` of the solver; a true value stops it.
+
+    Attributes
+    ----------
+    result_ : SolverResult
+        The certificate: objectives, gap, violation, history.
+    support_, support_vectors_, n_support_ : ndarray, samples, ndarray
+        Numbers of the support vectors, the vectors, and how many there are.
+    dual_coef_ : ndarray of shape (1, n_support) or CSR of shape (n_outputs, n_support)
+        Differences of the two multipliers of each sample.
+    intercept_ : ndarray of shape (n_outputs,)
+        The offsets b.
+    coef_ : ndarray of shape (n_outputs, n_features)
+        The weights w; linear kernel only.
+    kernel_ : Kernel or "precomputed"
+        The kernel, with its data-dependent parameters resolved.
+    norm_ : float or ndarray of shape (n_outputs,)
+        ``|w|`` in feature space.
+    slack_ : ndarray of shape (n,) or (n, n_outputs)
+        Distances of the training values from the function.
+    margin_errors_ : float or ndarray of shape (n_outputs,)
+        Share of the training values that are off the function by more than `tol`.
+    sparsity_ : float
+        Share of the training samples that are not support vectors.
+    n_iter_ : int
+        Solver steps.
+    n_features_in_ : int
+        Features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when X has names that are all strings.
+
+    See Also
+    --------
+    SVR : The middle of the values, but for errors that do not matter.
+    mercer.regularized.RegularizedRegressor : The pinball loss among others, and other penalties.
+
+    Notes
+    -----
+    Costs as for `SVC`. Nearly all samples are support vectors: only those that the function meets exactly can have a
+    multiplier between its bounds, and no value is near enough to count for nothing. `score` is the R^2 of scikit-learn;
+    ``sklearn.metrics.d2_pinball_score`` is the score that this machine is made for. Functions for several quantiles are
+    learnt on their own, and can cross where there are few samples.
+
+    References
+    ----------
+    .. [1] I. Takeuchi, Q. V. Le, T. D. Sears, A. J. Smola, Nonparametric quantile estimation, 2006.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import QuantileSVR
+    >>> X = np.zeros((5, 1))
+    >>> y = [1.0, 2.0, 3.0, 4.0, 100.0]
+    >>> QuantileSVR().fit(X, y).predict([[0.0]]), QuantileSVR(quantile=0.3).fit(X, y).predict([[0.0]])
+    (array([3.]), array([2.]))
+    """
+
+    _parameters = SupportVectorMachine._parameters | {
+        "quantile": Number(0, 1, above=True, below=True),
+        "C": Number(0, above=True),
+    }
+
+    def __init__(
+        self,
+        kernel="rbf",
+        *,
+        quantile=0.5,
+        C=1.0,
+        tol=1e-3,
+        gap_tol=None,
+        max_iter=None,
+        max_seconds=None,
+        memory="auto",
+        n_threads=None,
+        warm_start=False,
+        solver="smo",
+        callback=None,
+    ):
+        self.kernel = kernel
+        self.quantile = quantile
+        self.C = C
+        self.tol = tol
+        self.gap_tol = gap_tol
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.memory = memory
+        self.n_threads = n_threads
+        self.warm_start = warm_start
+        self.solver = solver
+        self.callback = callback
+
+    def _problem(self, gram, index, y, weight):
+        return pinball(gram, y, self.C * weight, float(self.quantile), index=index)
+
+    def _tube(self, result):
+        return result.offsets.plus, 0.0
