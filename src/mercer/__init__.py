@@ -20,6 +20,7 @@ _ROOMS = (
     "data",
     "datasets",
     "errors",
+    "gp",
     "gram",
     "kernels",
     "models",
@@ -33,6 +34,8 @@ _ROOMS = (
 )
 _ROOM_OF = {
     "Calibrated": "calibration",
+    "GaussianProcessClassifier": "gp",
+    "GaussianProcessRegressor": "gp",
     "GradientTuned": "selection",
     "LinearOneClassSVM": "svm",
     "LinearSVC": "svm",

@@ -3,6 +3,7 @@ from . import compat as compat
 from . import data as data
 from . import datasets as datasets
 from . import errors as errors
+from . import gp as gp
 from . import gram as gram
 from . import kernels as kernels
 from . import models as models
@@ -16,6 +17,8 @@ from . import threads as threads
 from .calibration import Calibrated as Calibrated
 from .compat.sklearn import patch_sklearn as patch_sklearn
 from .compat.sklearn import unpatch_sklearn as unpatch_sklearn
+from .gp import GaussianProcessClassifier as GaussianProcessClassifier
+from .gp import GaussianProcessRegressor as GaussianProcessRegressor
 from .selection import GradientTuned as GradientTuned
 from .selection import Tuned as Tuned
 from .selection import TunedOneClassSVM as TunedOneClassSVM

@@ -10,6 +10,7 @@ and, where there is something to say,
 - ``ON_VALUES``: classes that are no regressors and learn from values all the same;
 - ``ON_VECTORS``: classes that need vectors, whatever the kernel: they draw points or features of their own;
 - ``NO_EXPANSION``: classes whose output is no ``K(X, support_vectors_) @ dual_coef_.T + intercept_``;
+- ``OWN_KERNEL``: names of machines that tune their kernel, so that it is not the one they are given;
 - ``FAILURES``: function from a machine to scikit-learn's checks that it cannot pass, with the reason.
 """
 
@@ -20,9 +21,21 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier, is_clusterer, is_outlier_detector, is_regressor
 
-__all__ = ["MACHINES", "NO_EXPANSION", "ON_VECTORS", "ORDERED", "ROOMS", "expected_failures", "lesson", "outputs"]
+from machine_registry import gp
 
-MODULES: tuple[Any, ...] = ()
+__all__ = [
+    "MACHINES",
+    "NO_EXPANSION",
+    "ON_VECTORS",
+    "ORDERED",
+    "OWN_KERNEL",
+    "ROOMS",
+    "expected_failures",
+    "lesson",
+    "outputs",
+]
+
+MODULES: tuple[Any, ...] = (gp,)
 
 MACHINES: dict[str, Callable[[], Any]] = {name: make for module in MODULES for name, make in module.MACHINES.items()}
 ROOMS: tuple[ModuleType, ...] = tuple(room for module in MODULES for room in module.ROOMS)
@@ -35,6 +48,7 @@ def classes(name: str) -> tuple[type, ...]:
 
 ORDERED, ON_VALUES = classes("ORDERED"), classes("ON_VALUES")
 ON_VECTORS, NO_EXPANSION = classes("ON_VECTORS"), classes("NO_EXPANSION")
+OWN_KERNEL: tuple[str, ...] = tuple(name for module in MODULES for name in getattr(module, "OWN_KERNEL", ()))
 
 
 def expected_failures(machine: Any) -> dict[str, str]:

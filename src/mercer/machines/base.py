@@ -157,9 +157,14 @@ class KernelMachine(Machine):
         self.kernel_ = as_kernel(self.kernel).resolve(X, weight)
         return make_gram(self.kernel_, X, self.memory)
 
-    def _keep_expansion(self, X: Any, coefficients: np.ndarray, intercepts: Any) -> None:
-        """The model: coefficients of shape (n_functions, n) over the training samples, those that have any."""
-        self.support_ = np.flatnonzero(coefficients.any(axis=0))
+    def _keep_expansion(
+        self, X: Any, coefficients: np.ndarray, intercepts: Any, support: np.ndarray | None = None
+    ) -> None:
+        """The model: coefficients of shape (n_functions, n) over the training samples, those that have any.
+
+        A machine that needs some samples for more than their coefficients names them as the support.
+        """
+        self.support_ = np.flatnonzero(coefficients.any(axis=0)) if support is None else support
         self.dual_coef_ = np.ascontiguousarray(coefficients[:, self.support_])
         self.intercept_ = np.array(np.broadcast_to(intercepts, len(coefficients)), dtype=np.float64)
         self._keep_support(X)

@@ -3,10 +3,9 @@
 import time
 import warnings
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy.optimize import minimize
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
@@ -14,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.kernels import Kernel, as_kernel
 from mercer.kernels.samples import take
+from mercer.logscale import Packed, descend, smooth_parameters
 from mercer.parameters import Choice, Number, check_parameters
 from mercer.selection.criteria.base import Lesson, SmoothCriterion, Trained, check_machine
 from mercer.selection.criteria.radius import RadiusMargin
@@ -243,35 +243,29 @@ class GradientTuned(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         packed = self._start(lesson, machine)
         bound = Bound(self._criterion(), lesson, machine, packed)
         start, room = packed.start, np.log(self.factor)
-        way = [start]
-        ended = minimize(
+        ended = descend(
             bound,
             start,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=list(zip(start - room, start + room, strict=True)),
-            callback=lambda theta: way.append(theta.copy()),
-            options={"maxiter": self.max_iter, "gtol": self.tol, "ftol": SMALLEST_STEP},
+            start - room,
+            start + room,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            smallest_step=SMALLEST_STEP,
         )
-        theta = np.array(ended.x)
-        value, slope = bound(theta)
-        low, high = theta <= start - room, theta >= start + room
-        stopped = (low & (slope > 0)) | (high & (slope < 0))
-        stationarity = float(np.abs(np.where(stopped, 0.0, slope)).max())
-        n_iter = len(way) - 1
-        status = "local" if stationarity <= self.tol else "max_iter" if n_iter >= self.max_iter else "stalled"
         result = GradientResult(
-            status=status,
-            bound=float(np.exp(value)),
-            stationarity=stationarity,
-            at_limit=tuple(name for name, part in packed.parts.items() if stopped[part].any()),
-            n_iter=n_iter,
+            status=ended.status,
+            bound=float(np.exp(ended.value)),
+            stationarity=ended.stationarity,
+            at_limit=tuple(name for name, part in packed.parts.items() if ended.stopped[part].any()),
+            n_iter=ended.n_iter,
             n_fits=bound.n_fits,
             seconds=time.perf_counter() - began,
-            bounds=np.exp([bound(point)[0] for point in way]),
-            parameters={name: np.array([point[name] for point in map(packed.values, way)]) for name in packed.parts},
+            bounds=np.exp([bound(point)[0] for point in ended.way]),
+            parameters={
+                name: np.array([point[name] for point in map(packed.values, ended.way)]) for name in packed.parts
+            },
         )
-        return packed.values(theta), result
+        return packed.values(ended.theta), result
 
     def _start(self, lesson: Lesson, machine: Any) -> "Packed":
         """The parameters to tune, at their start; the kernel of the machine gets numbers for its words."""
@@ -280,8 +274,7 @@ class GradientTuned(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             machine.kernel = as_kernel(machine.kernel).resolve(lesson.X, lesson.weight)
             if self.per_feature:
                 spread_over_features(machine.kernel, lesson.X)
-            params, one = machine.kernel.get_params(), take(lesson.X, slice(0, 1))
-            values |= {f"kernel__{name}": params[name] for name in machine.kernel.vjp(one, np.zeros((1, 1)))}
+            values |= {f"kernel__{name}": value for name, value in smooth_parameters(machine.kernel, lesson.X).items()}
         if self.parameters is None:
             chosen = {name: value for name, value in values.items() if np.min(value) > 0}
         else:
@@ -326,27 +319,6 @@ class GradientTuned(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return self.best_estimator_.predict(X)
-
-
-class Packed(NamedTuple):
-    """Parameters as one vector of logarithms."""
-
-    start: np.ndarray
-    parts: dict[str, slice]
-    is_array: dict[str, bool]
-
-    @classmethod
-    def of(cls, values: dict[str, Any]) -> "Packed":
-        """From their names and values, which are positive."""
-        logs = [np.log(np.atleast_1d(np.asarray(value, dtype=np.float64))) for value in values.values()]
-        ends = np.cumsum([0, *map(len, logs)]).tolist()
-        parts = {name: slice(ends[k], ends[k + 1]) for k, name in enumerate(values)}
-        return cls(np.concatenate(logs), parts, {name: bool(np.ndim(value)) for name, value in values.items()})
-
-    def values(self, theta: np.ndarray) -> dict[str, Any]:
-        """The parameters that a vector stands for."""
-        found = {name: np.exp(theta[part]) for name, part in self.parts.items()}
-        return {name: value if self.is_array[name] else float(value[0]) for name, value in found.items()}
 
 
 class Bound:

@@ -1,0 +1,320 @@
+"""What Gaussian processes share: a prior with parameters, and parameters that make the data likely."""
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.errors import IndefiniteError
+from mercer.kernels import Kernel, as_kernel
+from mercer.kernels.samples import n_samples, row_blocks, take
+from mercer.logscale import Packed, allowed_range, descend, smooth_parameters
+from mercer.machines import KernelMachine
+from mercer.parameters import Number
+
+__all__ = ["EvidenceResult", "GaussianProcess", "Prior"]
+
+Evidence = Callable[[dict[str, Any]], tuple[float, dict[str, Any]]]
+"""From parameters to the log evidence and its slopes in the logarithms of them all."""
+
+# How far from its start a parameter may go that has no bounds of its own.
+FACTOR = 1e5
+# A step that changes the evidence by a smaller part is lost in rounding.
+SMALLEST_STEP = 1e-14
+# Where a step leads to a matrix that cannot be factorised, the descent sees a wall of this height.
+WALL = 1e6
+
+REMEDIES = {
+    "max_iter": "It ran into max_iter. Raise max_iter or tol",
+    "stalled": "No step makes the evidence larger: rounding hides its slope. Raise tol, or the least noise (bounds)",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class EvidenceResult:
+    """Where the search for the largest evidence ended."""
+
+    status: str
+    """"local": a stationary point of the evidence, as a rule a local maximum; "given": nothing was searched; else why
+    it is not stationary: "max_iter", "stalled"."""
+    log_marginal_likelihood: float
+    """The logarithm of the evidence there."""
+    stationarity: float
+    """The largest slope, per sample, in the logarithm of a parameter that could still move."""
+    at_limit: tuple[str, ...]
+    """Parameters, or some of their entries, that wanted to go further than their bounds."""
+    n_iter: int
+    """Steps from the best start."""
+    n_evaluations: int
+    """How often evidence and slopes were computed, from all starts."""
+    seconds: float
+    """Wall-clock time."""
+    evidences: np.ndarray = field(repr=False)
+    """The log evidence reached from every start, shape (n_restarts_optimizer + 1,)."""
+
+
+class Optimize:
+    """True, False or a list of names."""
+
+    @staticmethod
+    def problem(value: Any) -> str | None:
+        """What is wrong with the value, None when nothing is."""
+        listed = isinstance(value, (list, tuple)) and value and all(isinstance(name, str) for name in value)
+        if isinstance(value, (bool, np.bool_)) or listed:
+            return None
+        return f"must be True, False or a list of names of parameters, got {value!r}."
+
+
+class Bounds:
+    """A factor, or ranges by name."""
+
+    @staticmethod
+    def problem(value: Any) -> str | None:
+        """What is wrong with the value, None when nothing is."""
+        rule = Number(0, above=True)
+        if isinstance(value, dict):
+            for name, pair in value.items():
+                if np.shape(pair) != (2,) or any(rule.problem(end) for end in pair) or not pair[0] < pair[1]:
+                    return f"must have 0 < low < high for {name!r}, got {pair!r}."
+            return None
+        if isinstance(value, str) or Number(1, above=True).problem(value):
+            return f"must be a factor > 1 or a dict from names to (low, high), got {value!r}."
+        return None
+
+
+class Prior:
+    """The kernel matrix of the training samples, at any parameters of the kernel.
+
+    Parameters
+    ----------
+    kernel : Kernel or None
+        Resolved. None: X is the kernel matrix.
+    X : n samples
+        In float64 if vectors.
+    """
+
+    def __init__(self, kernel: Kernel | None, X: Any):
+        self.kernel, self.X = kernel, X
+        self._fixed = np.ascontiguousarray(X) if kernel is None else None
+
+    def fix(self) -> None:
+        """The parameters of the kernel will not change: the matrix is computed once."""
+        if self.kernel is not None:
+            self._fixed = np.asarray(self.kernel(self.X), dtype=np.float64)
+
+    def at(self, values: dict[str, Any]) -> Any:
+        """The kernel with other parameters, named as an estimator knows them."""
+        found = {name.removeprefix("kernel__"): v for name, v in values.items() if name.startswith("kernel__")}
+        return clone(self.kernel).set_params(**found) if found else self.kernel
+
+    def matrix(self, values: dict[str, Any]) -> np.ndarray:
+        """The matrix, for the caller to overwrite."""
+        if self._fixed is not None:
+            return self._fixed.copy()
+        return np.ascontiguousarray(self.at(values)(self.X), dtype=np.float64)
+
+    def slopes(self, values: dict[str, Any], M: np.ndarray) -> dict[str, Any]:
+        """sum_ij M_ij dK_ij / dlog p of all parameters p of the kernel among the values."""
+        if not any(name.startswith("kernel__") for name in values):
+            return {}
+        found = {f"kernel__{name}": slope for name, slope in self.at(values).vjp(self.X, M).items()}
+        return {name: found[name] * np.asarray(value) for name, value in values.items() if name in found}
+
+
+class GaussianProcess(KernelMachine):
+    """Base of the Gaussian processes: f ~ GP(0, amplitude * k), with parameters that maximise the evidence."""
+
+    _parameters = {  # noqa: RUF012
+        "amplitude": Number(0, above=True),
+        "optimize": Optimize(),
+        "bounds": Bounds(),
+        "n_restarts_optimizer": Number(0, integer=True),
+        "max_iter": Number(1, integer=True),
+        "tol": Number(0, above=True),
+    }
+    _own: tuple[str, ...] = ("amplitude",)
+    """Parameters of the machine itself that may be tuned."""
+
+    optimize: Any
+    bounds: Any
+    n_restarts_optimizer: int
+    max_iter: int
+    tol: float
+    random_state: Any
+    amplitude_: float
+
+    def _check_all(self) -> None:
+        super()._check_all()
+        check_random_state(self.random_state)
+
+    # --- samples in ---------------------------------------------------------------------------------------
+
+    def _make_prior(self, X: Any, weight: np.ndarray) -> Prior:
+        """The prior over the samples of positive weight; resolves the kernel."""
+        used = np.flatnonzero(weight)
+        if self._precomputed:
+            return Prior(None, np.asarray(self._make_gram(X, weight).square(used)))
+        self.kernel_ = as_kernel(self.kernel).resolve(X, weight)
+        return Prior(self.kernel_, X if len(used) == len(weight) else take(X, used))
+
+    def _take_samples(self, X: Any, y: Any = "no_validation", **check_y: Any) -> Any:
+        found = super()._take_samples(X, y, **check_y)
+        return in_float64(found) if isinstance(y, str) else (in_float64(found[0]), found[1])
+
+    def _check_new(self, X: Any) -> Any:
+        return in_float64(super()._check_new(X))
+
+    # --- the parameters -----------------------------------------------------------------------------------
+
+    def _maximize(self, evidence: Evidence, prior: Prior, size: float) -> dict[str, Any]:
+        """All parameters, those to be tuned where the evidence is largest; keeps what is found of it."""
+        began = time.perf_counter()
+        given = {name: float(getattr(self, name)) for name in self._own}
+        chosen = self._to_tune(given, prior)
+        if not any(name.startswith("kernel__") for name in chosen):
+            prior.fix()
+        if not chosen:
+            self.result_ = EvidenceResult(
+                "given", evidence(given)[0], 0.0, (), 0, 1, time.perf_counter() - began, np.empty(0)
+            )
+            self.log_marginal_likelihood_ = self.result_.log_marginal_likelihood
+            self._keep_parameters(given)
+            return given
+        packed = Packed.of(chosen)
+        low, high = self._limits(packed, prior)
+        objective = Objective(evidence, given, packed, size)
+        objective(packed.start)  # a prior that does not work is refused, not avoided
+        objective.started = True
+        rng = check_random_state(self.random_state)
+        starts = [packed.start, *(rng.uniform(low, high) for _ in range(self.n_restarts_optimizer))]
+        ends = [
+            descend(objective, start, low, high, tol=self.tol, max_iter=self.max_iter, smallest_step=SMALLEST_STEP)
+            for start in starts
+        ]
+        best = min(ends, key=lambda end: end.value)
+        values = given | packed.values(best.theta)
+        self._keep_parameters(values)
+        if prior.kernel is not None:
+            self.kernel_ = prior.at(values)
+        self.result_ = EvidenceResult(
+            status=best.status,
+            log_marginal_likelihood=-best.value * size,
+            stationarity=best.stationarity,
+            at_limit=tuple(name for name, part in packed.parts.items() if best.stopped[part].any()),
+            n_iter=best.n_iter,
+            n_evaluations=objective.n_evaluations,
+            seconds=time.perf_counter() - began,
+            evidences=np.array([-end.value * size for end in ends]),
+        )
+        self.log_marginal_likelihood_ = self.result_.log_marginal_likelihood
+        return values
+
+    @property
+    def n_iter_(self) -> int:
+        """How often the evidence was computed."""
+        check_is_fitted(self, "result_")
+        return self.result_.n_evaluations
+
+    def _keep_parameters(self, values: dict[str, Any]) -> None:
+        for name in self._own:
+            setattr(self, f"{name}_", values[name])
+
+    def _to_tune(self, given: dict[str, float], prior: Prior) -> dict[str, Any]:
+        """The parameters to tune, at their start."""
+        if self.optimize is False:
+            return {}
+        possible: dict[str, Any] = dict(given)
+        if prior.kernel is not None:
+            possible |= {f"kernel__{name}": v for name, v in smooth_parameters(prior.kernel, prior.X).items()}
+        if isinstance(self.optimize, (bool, np.bool_)):
+            return {name: value for name, value in possible.items() if self.optimize and np.min(value) > 0}
+        for name in self.optimize:
+            if name not in possible:
+                raise ValueError(f"optimize must name parameters out of {', '.join(possible)}, got {name!r}.")
+            if np.min(possible[name]) <= 0:
+                raise ValueError(f"{name} must start > 0 to be tuned in its logarithm, got {possible[name]!r}.")
+        return {name: possible[name] for name in self.optimize}
+
+    def _limits(self, packed: Packed, prior: Prior) -> tuple[np.ndarray, np.ndarray]:
+        """The logarithms of the least and the largest values."""
+        ranges = self.bounds if isinstance(self.bounds, dict) else {}
+        if unknown := [name for name in ranges if name not in packed.parts]:
+            raise ValueError(f"bounds must be for parameters that are tuned, got {unknown[0]!r}.")
+        room = np.log(FACTOR if isinstance(self.bounds, dict) else self.bounds)
+        low, high = packed.start - room, packed.start + room
+        for name, part in packed.parts.items():
+            if name in ranges:
+                low[part], high[part] = np.log(np.asarray(ranges[name], dtype=np.float64))
+                if (packed.start[part] < low[part]).any() or (packed.start[part] > high[part]).any():
+                    raise ValueError(
+                        f"bounds must have the start of {name!r} between them, got {tuple(ranges[name])!r}."
+                    )
+            elif prior.kernel is not None and name.startswith("kernel__"):
+                least, largest = allowed_range(prior.kernel, name.removeprefix("kernel__"))
+                low[part] = np.maximum(low[part], np.log(least) if least > 0 else -np.inf)
+                high[part] = np.minimum(high[part], np.log(largest) if largest > 0 else np.inf)
+        return low, high
+
+    def _warn_unless_stationary(self) -> None:
+        result = self.result_
+        if result.status in REMEDIES:
+            warnings.warn(
+                f"{type(self).__name__} did not reach a stationary point of the evidence (status {result.status}): the "
+                f"slope is {result.stationarity:.3g} after {result.n_iter} steps. {REMEDIES[result.status]}.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    # --- new samples --------------------------------------------------------------------------------------
+
+    def _compared_in_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+        """Rows of new samples, their prior covariances with the training samples, and their prior variances."""
+        check_is_fitted(self)
+        if self._precomputed:
+            raise ValueError(
+                "The spread needs the kernel of new samples with themselves, which kernel='precomputed' does not have; "
+                "use Indexed."
+            )
+        X, Y = self.kernel_.prepare(self._check_new(X), self.support_vectors_)
+        for rows in row_blocks(n_samples(X), n_samples(Y)):
+            part = take(X, rows)
+            yield (
+                rows,
+                self.amplitude_ * np.asarray(self.kernel_._matrix(part, Y), dtype=np.float64),
+                self.amplitude_ * np.asarray(self.kernel_._diag(part), dtype=np.float64),
+            )
+
+
+class Objective:
+    """Minus the log evidence per sample, and its gradient in the logarithms of the parameters that are tuned."""
+
+    def __init__(self, evidence: Evidence, given: dict[str, Any], packed: Packed, size: float):
+        self.evidence, self.given, self.packed, self.size = evidence, given, packed, size
+        self.n_evaluations, self.started = 0, False
+        self._last: tuple[bytes, float, np.ndarray] = (b"", 0.0, np.empty(0))
+
+    def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        if self._last[0] == theta.tobytes():
+            return self._last[1:]
+        self.n_evaluations += 1
+        try:
+            value, slopes = self.evidence(self.given | self.packed.values(theta))
+        except IndefiniteError:
+            if not self.started:
+                raise
+            return WALL, np.zeros(len(theta))
+        slope = np.concatenate([np.atleast_1d(slopes[name]) for name in self.packed.parts])
+        self._last = theta.tobytes(), -value / self.size, -slope / self.size
+        return self._last[1:]
+
+
+def in_float64(X: Any) -> Any:
+    """Vectors of single precision in double; whatever else as it is."""
+    return X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X

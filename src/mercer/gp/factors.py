@@ -1,0 +1,49 @@
+"""The Cholesky factor of a matrix, in its place."""
+
+import numpy as np
+from scipy.linalg import lapack, solve_triangular
+
+from mercer.errors import IndefiniteError
+
+__all__ = ["Factor"]
+
+
+class Factor:
+    """The lower Cholesky factor L of a symmetric matrix.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n, n), in C order
+        Positive definite. It is overwritten: of a symmetric matrix, C order is as good as Fortran's, LAPACK's own.
+    name : str
+        What it is, for the error message.
+    """
+
+    def __init__(self, matrix: np.ndarray, name: str):
+        self.lower, info = lapack.dpotrf(matrix.T, lower=1, overwrite_a=1, clean=1)
+        if info or not np.isfinite(np.diagonal(self.lower)).all():
+            raise IndefiniteError(f"{name} is not positive definite: the pivot of sample {info - 1} is not positive.")
+
+    @property
+    def half_log_determinant(self) -> float:
+        """Half the logarithm of the determinant of the matrix."""
+        return float(np.log(np.diagonal(self.lower)).sum())
+
+    def solve(self, b: np.ndarray) -> np.ndarray:
+        """The matrix' inverse times b."""
+        return lapack.dpotrs(self.lower, b, lower=1)[0]
+
+    def whiten(self, b: np.ndarray) -> np.ndarray:
+        """L^-1 b."""
+        return solve_triangular(self.lower, b, lower=True, check_finite=False)
+
+    def inverse(self) -> np.ndarray:
+        """The lower triangle of the inverse, zero above it, in Fortran's order; the factor is no more after that."""
+        inverse, _ = lapack.dpotri(self.lower, lower=1, overwrite_c=1)
+        del self.lower
+        return inverse
+
+    def inverse_diagonal(self) -> np.ndarray:
+        """The diagonal of the inverse; the factor stays."""
+        inverse, _ = lapack.dtrtri(self.lower, lower=1)
+        return np.einsum("ij,ij->j", inverse, inverse)

@@ -1,0 +1,299 @@
+"""Gaussian process regression."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.gp.base import GaussianProcess
+from mercer.gp.evidence import RegressionEvidence
+from mercer.kernels.samples import n_samples
+from mercer.machines import KernelRegressor
+from mercer.parameters import Choice, Number
+from mercer.threads import limit_threads
+
+__all__ = ["GaussianProcessRegressor"]
+
+
+class GaussianProcessRegressor(KernelRegressor, GaussianProcess):
+    r"""Gaussian process regression: a function with a spread, and parameters that make the data likely.
+
+    The prior of the function is :math:`f \sim GP(0, a\,k)`, the values are :math:`y_i = f(x_i) + \varepsilon_i` with
+    Gaussian noise of the variance :math:`s / \omega_i`. Given them, with :math:`C = a K + s\,\Omega^{-1}`,
+
+    .. math::
+
+        \mathrm{E} f(x) = a\,k(x)^T C^{-1} y, \qquad
+        \mathrm{Var} f(x) = a\,k(x, x) - a^2\, k(x)^T C^{-1} k(x).
+
+    Amplitude a, noise s and the parameters of the kernel maximise the evidence
+
+    .. math:: \log p(y) = -\tfrac12 y^T C^{-1} y - \tfrac12 \log |C| - \tfrac n2 \log 2\pi
+
+    by the steps of L-BFGS-B in their logarithms, with the derivatives that kernels have (`Kernel.vjp`).
+
+    Parameters
+    ----------
+    kernel : Kernel, str, callable or "precomputed", default="rbf"
+        Similarity of samples, see `mercer.kernels`; its parameters are the start. It describes the function alone: the
+        noise is a parameter of the machine. "precomputed": X is the kernel matrix.
+    amplitude : float > 0, default=1.0
+        The kernel is multiplied with it; larger lets the function leave zero further. Where the search starts.
+    noise : float >= 0, default=0.1
+        Variance of the noise; larger smoothes more. Where the search starts; zero stays zero.
+    optimize : bool or list of str, default=True
+        What to tune: everything that has a derivative and starts above zero, nothing, or what is named, such as
+        ``["noise", "kernel__gamma"]``.
+    bounds : float > 1 or dict, default=1e5
+        Every parameter stays within this factor of its start; or ranges (low, high) by name, and the factor 1e5 for
+        others.
+    n_restarts_optimizer : int >= 0, default=0
+        Further starts, drawn in the logarithms between the bounds; the best end wins.
+    normalize_y : bool, default=False
+        Learn values of mean 0 and variance 1, and predict in the units of y. Amplitude, noise and evidence are then
+        those of the normalised values.
+    max_iter : int >= 1, default=100
+        Most steps of the search from one start.
+    tol : float > 0, default=1e-5
+        Largest slope of the log evidence per sample in the logarithm of a parameter; smaller is more exact.
+    random_state : int, RandomState or None, default=0
+        Draws the starts.
+    n_threads : int or None, default=None
+        Threads for kernel values; the linear algebra takes those of BLAS.
+
+    Attributes
+    ----------
+    kernel_ : Kernel or "precomputed"
+        The kernel with the parameters found.
+    amplitude_, noise_ : float
+        What was found of them.
+    log_marginal_likelihood_ : float
+        The log evidence, of all outputs together.
+    result_ : EvidenceResult
+        How the search ended.
+    support_, support_vectors_ : ndarray, samples
+        The training samples of positive weight: all are needed.
+    dual_coef_ : ndarray of shape (n_outputs, n_support)
+        :math:`a\,C^{-1} y`, in the units of y.
+    intercept_ : ndarray of shape (n_outputs,)
+        Zero, or the means of y that `normalize_y` took away.
+    coef_ : ndarray of shape (n_outputs, n_features)
+        The weights; linear kernel only.
+    n_iter_ : int
+        How often the evidence was computed.
+    n_features_in_ : int
+        Features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when X has names that are all strings.
+
+    See Also
+    --------
+    KernelLogisticRegression : Classes, with probabilities.
+    GaussianProcessClassifier : Classes, with parameters that maximise the evidence.
+    SVR : A sparse function without a spread.
+
+    Notes
+    -----
+    One evaluation of the evidence and all its slopes takes one Cholesky factor and one inverse in its place, n^3 flops
+    together, and a pass of the kernel for its derivatives; memory 8 n^2 bytes and the blocks of that pass. A spread
+    costs O(n^2) for each new sample. By LAPACK: equal up to rounding for any number of threads.
+
+    The mean is that of ridge regression with the penalty noise / amplitude. The evidence need not have one maximum
+    only: a short width with little noise may explain the data as well as a long width with much of it. `result_` says
+    what was reached from every start.
+
+    References
+    ----------
+    .. [1] C. Campbell, Y. Ying, Learning with Support Vector Machines, 2011, section 2.3.
+    .. [2] C. E. Rasmussen, C. K. I. Williams, Gaussian Processes for Machine Learning, 2006, algorithm 2.1, eqs. 5.8,
+       5.9 and 5.12.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import GaussianProcessRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0, 6, size=(80, 1))
+    >>> y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=80)
+    >>> machine = GaussianProcessRegressor().fit(X, y)
+    >>> bool(0.08 < np.sqrt(machine.noise_) < 0.12)
+    True
+    >>> mean, std = machine.predict([[1.0], [20.0]], return_std=True)
+    >>> bool(abs(mean[0] - np.sin(1.0)) < 0.1), bool(std[1] > 10 * std[0])
+    (True, True)
+    """
+
+    _parameters = GaussianProcess._parameters | {"noise": Number(0), "normalize_y": Choice(True, False)}
+    _own = ("amplitude", "noise")
+
+    noise_: float
+
+    def __init__(
+        self,
+        kernel="rbf",
+        *,
+        amplitude=1.0,
+        noise=0.1,
+        optimize=True,
+        bounds=1e5,
+        n_restarts_optimizer=0,
+        normalize_y=False,
+        max_iter=100,
+        tol=1e-5,
+        random_state=0,
+        n_threads=None,
+    ):
+        self.kernel = kernel
+        self.amplitude = amplitude
+        self.noise = noise
+        self.optimize = optimize
+        self.bounds = bounds
+        self.n_restarts_optimizer = n_restarts_optimizer
+        self.normalize_y = normalize_y
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_threads = n_threads
+
+    def fit(self, X, y, sample_weight=None):
+        """Find the parameters, and the function given the values.
+
+        Parameters
+        ----------
+        X : samples of shape (n, n_features), or as the kernel takes them
+            The n x n kernel matrix if ``kernel="precomputed"``.
+        y : array of shape (n,) or (n, n_outputs)
+            Values; several outputs share the kernel, the amplitude and the noise.
+        sample_weight : array of shape (n,), default=None
+            Non-negative; weight 2 is the sample twice, weight 0 is no sample.
+
+        Returns
+        -------
+        self
+        """
+        with self._all_or_nothing():
+            self._check_all()
+            X, y = self._take_targets(X, y)
+            weight = self._weights(sample_weight, X)
+            with limit_threads(self.n_threads):
+                self._fit(X, self._columns(y), weight)
+        return self
+
+    def _fit(self, X: Any, Y: np.ndarray, weight: np.ndarray) -> None:
+        used = np.flatnonzero(weight)
+        Y, weight = Y[used], weight[used]
+        centre, self._scale = np.zeros(Y.shape[1]), np.ones(Y.shape[1])
+        if self.normalize_y:
+            centre = np.average(Y, axis=0, weights=weight)
+            self._scale = np.sqrt(np.average((Y - centre) ** 2, axis=0, weights=weight))
+            self._scale[self._scale == 0] = 1.0
+        prior = self._make_prior(X, np.bincount(used, weights=weight, minlength=n_samples(X)))
+        evidence = RegressionEvidence(prior, (Y - centre) / self._scale, weight)
+        values = self._maximize(evidence, prior, Y.shape[1] * float(weight.sum()))
+        self._factor, alpha, self.log_marginal_likelihood_, self._spread = evidence.condition(values)
+        coefficients = np.zeros((Y.shape[1], n_samples(X)))
+        coefficients[:, used] = (self.amplitude_ * self._scale * alpha).T
+        self._keep_expansion(X, coefficients, centre, support=used)
+        self._warn_unless_stationary()
+
+    # --- the posterior ------------------------------------------------------------------------------------
+
+    def predict(self, X, return_std=False, return_cov=False, include_noise=False):
+        """The mean of the function at new samples and, if wanted, its spread.
+
+        Parameters
+        ----------
+        X : n samples
+        return_std : bool, default=False
+            Whether to return the standard deviation, too.
+        return_cov : bool, default=False
+            Whether to return the covariance of the function at all new samples, too.
+        include_noise : bool, default=False
+            Whether the spread is that of new values, with their noise, in place of that of the function.
+
+        Returns
+        -------
+        mean : ndarray of shape (n,) or (n, n_outputs)
+        std : ndarray of shape (n,) or (n, n_outputs)
+            If `return_std`.
+        cov : ndarray of shape (n, n) or (n, n, n_outputs)
+            If `return_cov`.
+        """
+        if return_std and return_cov:
+            raise ValueError("return_std and return_cov cannot both be True: the covariance has the spread.")
+        mean = super().predict(X)
+        noise = self.noise_ if include_noise else 0.0
+        if not (return_std or return_cov):
+            return mean
+        with limit_threads(self.n_threads):
+            spread = self._covariance(X) if return_cov else self._variance(X)
+        if return_cov:
+            spread.flat[:: len(spread) + 1] += noise
+            return mean, self._in_units(spread, self._scale**2)
+        return mean, self._in_units(np.sqrt(spread + noise), self._scale)
+
+    def _variance(self, X: Any) -> np.ndarray:
+        """Of the function, in normalised units."""
+        parts = []
+        for _, covariances, variances in self._compared_in_blocks(X):
+            whitened = self._factor.whiten(covariances.T)
+            parts.append(np.maximum(0.0, variances - np.einsum("ij,ij->j", whitened, whitened)))
+        return np.concatenate(parts)
+
+    def _covariance(self, X: Any) -> np.ndarray:
+        blocks = [covariances for _, covariances, _ in self._compared_in_blocks(X)]
+        whitened = self._factor.whiten(np.concatenate(blocks).T)
+        return self.amplitude_ * np.asarray(self.kernel_(self._check_new(X)), dtype=np.float64) - whitened.T @ whitened
+
+    def _in_units(self, spread: np.ndarray, scale: np.ndarray) -> np.ndarray:
+        return spread * scale[0] if self._single_output else spread[..., np.newaxis] * scale
+
+    def sample_y(self, X, n_samples=1, random_state=0):
+        """Functions drawn from the posterior, at new samples.
+
+        Parameters
+        ----------
+        X : n samples
+        n_samples : int >= 1, default=1
+            How many functions.
+        random_state : int, RandomState or None, default=0
+            Draws them.
+
+        Returns
+        -------
+        ndarray of shape (n, n_samples) or (n, n_outputs, n_samples)
+        """
+        if problem := Number(1, integer=True).problem(n_samples):
+            raise ValueError(f"n_samples {problem}")
+        rng = check_random_state(random_state)
+        mean = self._raw_decision(X)
+        with limit_threads(self.n_threads):
+            variances, directions = np.linalg.eigh(self._covariance(X))
+        root = directions * np.sqrt(np.maximum(0.0, variances))
+        drawn = np.stack([root @ rng.standard_normal((len(root), n_samples)) for _ in range(mean.shape[1])], axis=1)
+        drawn = mean[..., np.newaxis] + self._scale[:, np.newaxis] * drawn
+        return drawn[:, 0] if self._single_output else drawn
+
+    def leave_one_out(self, include_noise=False):
+        """Means and standard deviations that the training samples would get without them, from the one factor.
+
+        The parameters stay as they are. [2]_, eq. 5.12
+
+        Parameters
+        ----------
+        include_noise : bool, default=False
+            Whether the spread is that of new values, with their noise, in place of that of the function.
+
+        Returns
+        -------
+        mean, std : ndarray of shape (n_support,) or (n_support, n_outputs)
+            For the samples `support_`.
+        """
+        check_is_fitted(self)
+        alpha = self.dual_coef_.T / (self.amplitude_ * self._scale)
+        precision = self._factor.inverse_diagonal()
+        y = self._factor.lower @ (self._factor.lower.T @ alpha)
+        mean = self.intercept_ + self._scale * (y - alpha / precision[:, np.newaxis])
+        variance = np.maximum(0.0, 1 / precision - self._spread) + (self.noise_ if include_noise else 0.0)
+        return (mean[:, 0] if self._single_output else mean), self._in_units(np.sqrt(variance), self._scale)
