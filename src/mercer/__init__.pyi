@@ -10,6 +10,7 @@ from . import models as models
 from . import multiclass as multiclass
 from . import plots as plots
 from . import problems as problems
+from . import ridge as ridge
 from . import selection as selection
 from . import solvers as solvers
 from . import svm as svm
@@ -19,6 +20,8 @@ from .compat.sklearn import patch_sklearn as patch_sklearn
 from .compat.sklearn import unpatch_sklearn as unpatch_sklearn
 from .gp import GaussianProcessClassifier as GaussianProcessClassifier
 from .gp import GaussianProcessRegressor as GaussianProcessRegressor
+from .ridge import LSSVC as LSSVC
+from .ridge import KernelRidge as KernelRidge
 from .selection import GradientTuned as GradientTuned
 from .selection import Tuned as Tuned
 from .selection import TunedOneClassSVM as TunedOneClassSVM

@@ -3,7 +3,7 @@
 All of them are ``ValueError``, so that code written for scikit-learn keeps working.
 """
 
-__all__ = ["DomainError", "IndefiniteError", "InfeasibleError", "JournalError", "NotSeparableError"]
+__all__ = ["DomainError", "IndefiniteError", "InfeasibleError", "JournalError", "NotSeparableError", "SingularError"]
 
 
 class DomainError(ValueError):
@@ -36,4 +36,11 @@ class JournalError(ValueError):
     """The journal of a search cannot be used, and is left as it is.
 
     It is of other data or of another search, damaged, no journal at all, or in use by another process.
+    """
+
+
+class SingularError(ValueError):
+    """A system of linear equations has no unique solution, to working precision.
+
+    Some samples are linear combinations of others in feature space, and nothing regularises them: raise ``alpha``.
     """

@@ -95,11 +95,7 @@ class Gram(ABC):
         """
         if self._promise:
             return True
-        diagonal = self.diag()
-        scale = max(np.abs(diagonal).max(initial=0.0), np.finfo(float).tiny)
-        # The factorisation errs by n units in the last place of float64, the entries by one of their own.
-        units = self.n * np.finfo(np.float64).eps + np.sqrt(self.n) * np.finfo(self.dtype).eps
-        tolerance = ROUNDING * units * scale
+        diagonal, tolerance = self.diag(), self.rounding
         if diagonal.min(initial=0.0) < -tolerance:
             return False
         if self.n <= CHOLESKY_SIZE:
@@ -111,8 +107,23 @@ class Gram(ABC):
             return True
         if self.n > LANCZOS_SIZE:
             return False
-        starts = np.random.default_rng(0).standard_normal(self.n), np.eye(1, self.n, int(np.argmin(diagonal)))[0]
-        return all(self._lowest_ritz_value(start) >= -tolerance for start in starts)
+        return self.lowest_eigenvalue() >= -tolerance
+
+    @cached_property
+    def rounding(self) -> float:
+        """How far below zero rounding may take an eigenvalue of a positive semi-definite matrix."""
+        scale = max(np.abs(self.diag()).max(initial=0.0), np.finfo(float).tiny)
+        # The factorisation errs by n units in the last place of float64, the entries by one of their own.
+        units = self.n * np.finfo(np.float64).eps + np.sqrt(self.n) * np.finfo(self.dtype).eps
+        return float(ROUNDING * units * scale)
+
+    def lowest_eigenvalue(self) -> float:
+        """The smallest eigenvalue; above 3000 samples an estimate by Lanczos' method, which is never below it."""
+        if self.n <= CHOLESKY_SIZE:
+            matrix = self.rows(np.arange(self.n))
+            return float(np.linalg.eigvalsh(0.5 * (matrix + matrix.T)).min())
+        lowest = np.eye(1, self.n, int(np.argmin(self.diag())))[0]
+        return min(map(self._lowest_ritz_value, (np.random.default_rng(0).standard_normal(self.n), lowest)))
 
     def _lowest_ritz_value(self, start: np.ndarray) -> float:
         """The smallest eigenvalue of K on a Krylov space: never below the smallest of K."""

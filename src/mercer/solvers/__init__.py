@@ -19,6 +19,7 @@ from mercer.solvers.newton import ProximalNewton
 from mercer.solvers.simple import SimpleSMO
 from mercer.solvers.smo import SMO
 from mercer.solvers.sparse import SparseNewton
+from mercer.solvers.spd import SystemResult, solve_spd
 
 __all__ = [
     "SMO",
@@ -36,7 +37,9 @@ __all__ = [
     "SolverResult",
     "SolverResults",
     "SparseNewton",
+    "SystemResult",
     "certify",
     "combine",
+    "solve_spd",
     "warn_unless_solved",
 ]

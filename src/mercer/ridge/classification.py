@@ -1,0 +1,146 @@
+"""The least squares classifier."""
+
+from mercer.machines import ClassWeight, KernelClassifier
+from mercer.ridge.base import LeastSquaresMachine
+
+__all__ = ["LSSVC"]
+
+
+class LSSVC(KernelClassifier, LeastSquaresMachine):
+    """Least squares support vector classifier.
+
+    .. math::
+
+        \\min_{w, b} \\tfrac12 \\|w\\|^2 + \\tfrac{1}{2 \\alpha} \\sum_i \\omega_i e_i^2
+        \\quad\\text{s.t.}\\quad y_i (w \\cdot \\phi(x_i) + b) = 1 - e_i
+
+    Ridge regression on the labels +1 and -1. With three classes and more there is one function for each, against all
+    others; the right sides of one system.
+
+    Parameters
+    ----------
+    kernel : Kernel, str, callable or "precomputed", default="rbf"
+        Similarity of samples, see `mercer.kernels`. "precomputed": X is the kernel matrix.
+    alpha : float >= 0, "loo" or several floats > 0, default=1.0
+        Penalty, 1 / gamma of [1]_; larger gives smoother functions. Of several, or of a grid that "loo" makes, the
+        one of the least mean squared error of leaving one out is taken.
+    fit_intercept : bool, default=True
+        Whether there is the offset b.
+    leave_one_out : bool, default=False
+        Whether to compute `loo_residuals_` where they are not needed to choose `alpha`.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the weights of the classes; "balanced" makes all classes count the same.
+    tol : float > 0, default=1e-10
+        Largest residual of the system relative to the labels.
+    max_iter : int >= 1 or None, default=None
+        Most steps of the solver; None leaves a generous limit.
+    memory : float > 0 or "auto", default="auto"
+        Megabytes for kernel values and factors; it decides on the method, see `KernelRidge`.
+    n_threads : int or None, default=None
+        Threads for kernel values; not those of BLAS.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    alpha_ : float
+        The penalty, given or chosen.
+    dual_coef_ : ndarray of shape (n_functions, n_support)
+        Coefficients of the support vectors: of all training samples with a weight. One function for two classes, one
+        for each class beyond.
+    intercept_ : ndarray of shape (n_functions,)
+        The offsets b.
+    loo_residuals_ : ndarray of shape (n,) or (n, n_classes)
+        What the labels +1 and -1 are above the decision values of the machine learnt without the sample; where they
+        are computed.
+    alphas_, loo_errors_ : ndarray of shape (n_alphas,)
+        The penalties to choose from, and the mean squared error of leaving one out for each.
+    result_ : LeastSquaresResult
+        The certificate: relative residual of the system, objective, gap, method.
+    support_, support_vectors_ : ndarray, samples
+        Numbers of the support vectors, and the vectors.
+    coef_ : ndarray of shape (n_functions, n_features)
+        The weights w; linear kernel only.
+    kernel_ : Kernel or "precomputed"
+        The kernel, with its data-dependent parameters resolved.
+    n_iter_ : int
+        Steps of the solver.
+    n_features_in_ : int
+        Features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when X has names that are all strings.
+
+    See Also
+    --------
+    KernelRidge : The same for values.
+    mercer.svm.SVC : Sparse: only samples near the boundary count.
+    mercer.svm.LinearSVC : For the linear kernel and very many samples.
+
+    Notes
+    -----
+    Costs and precision as for `KernelRidge`, whatever the number of classes.
+
+    References
+    ----------
+    .. [1] L. Wehenkel, P. Geurts, Support vector machines and kernel-based methods, 2020.
+    .. [2] J. A. K. Suykens, J. Vandewalle, Least squares support vector machine classifiers, 1999.
+
+    Examples
+    --------
+    >>> from mercer import LSSVC
+    >>> machine = LSSVC(kernel="linear", alpha=0.1).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> machine.decision_function([[1.5]]).round(6) + 0.0, machine.predict([[0.4], [2.9]])
+    (array([0.]), array([0, 1]))
+    """
+
+    _parameters = LeastSquaresMachine._parameters | {"class_weight": ClassWeight()}
+
+    def __init__(
+        self,
+        kernel="rbf",
+        *,
+        alpha=1.0,
+        fit_intercept=True,
+        leave_one_out=False,
+        class_weight=None,
+        tol=1e-10,
+        max_iter=None,
+        memory="auto",
+        n_threads=None,
+    ):
+        self.kernel = kernel
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.leave_one_out = leave_one_out
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.memory = memory
+        self.n_threads = n_threads
+
+    def fit(self, X, y, sample_weight=None):
+        """Learn from samples and classes.
+
+        Parameters
+        ----------
+        X : n samples
+            In a container that fits the kernel, or the kernel matrix of shape (n, n).
+        y : array of shape (n,)
+            Classes.
+        sample_weight : array of shape (n,), default=None
+            Weight 2 is the sample twice, weight 0 is no sample.
+
+        Returns
+        -------
+        LSSVC
+            Itself.
+        """
+        with self._all_or_nothing():
+            self._check_all()
+            X, y = self._take_samples(X, y)
+            count = self._weights(sample_weight, X)
+            codes = self._encode(y, count)
+            self._fit_values(X, self._signs_of(codes), count, self._class_weights(codes, count))
+            if len(self.classes_) == 2 and hasattr(self, "loo_residuals_"):
+                self.loo_residuals_ = self.loo_residuals_[:, 0]
+        return self

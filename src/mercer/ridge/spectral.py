@@ -1,0 +1,208 @@
+"""Ridge regression for all penalties at once, from one decomposition. [CY eqs 2.34-2.40]"""
+
+import time
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh, svd
+from scipy.optimize import brentq
+
+from mercer.errors import IndefiniteError
+from mercer.kernels.samples import row_blocks
+from mercer.ridge.problems import FeatureProblem, KernelProblem, LeastSquaresResult, RidgeProblem, Solution
+
+__all__ = ["Spectral"]
+
+EPS = float(np.finfo(np.float64).eps)
+# Bytes for every entry of the kernel matrix while its eigenvectors are computed.
+BYTES_PER_ENTRY = 24
+
+
+class Spectral:
+    r"""A ridge problem by the eigenvectors of its weighted kernel matrix, S K S = U diag(values) U' with S^2 = omega.
+
+    All that depends on the penalty are the factors
+
+    .. math:: q_j(\lambda) = \frac{\lambda}{\lambda_j + \lambda}
+
+    by which it shrinks the errors along the eigenvectors. U has fewer columns than rows for a problem over features;
+    along what is missing nothing is shrunk.
+    """
+
+    def __init__(self, problem: RidgeProblem):
+        self.problem = problem
+        self.scale = np.sqrt(problem.weight)
+        if isinstance(problem, FeatureProblem):
+            self.method = "singular vectors"
+            self.U, sigma, _ = svd(
+                self.scale[:, np.newaxis] * problem.dense(), full_matrices=False, overwrite_a=True, check_finite=False
+            )
+            self.values = sigma**2
+        else:
+            self.method = "eigenvectors"
+            self.values, self.U = self._eigenvectors(problem)
+        self.values[self.values <= len(self.U) * EPS * self.values.max(initial=0.0)] = 0.0
+        self.target = self.scale[:, np.newaxis] * problem.Y
+        self.border = self.scale[:, np.newaxis] * float(problem.bias)  # zeros: no border
+        self.z, self.t = self.U.T @ self.target, self.U.T @ self.border
+        complete = self.U.shape[0] == self.U.shape[1]
+        # What the columns of U do not span.
+        self.rest = np.zeros_like(self.target) if complete else self.target - self.U @ self.z
+        self.border_rest = np.zeros_like(self.border) if complete else self.border - self.U @ self.t
+
+    def _eigenvectors(self, problem: Any) -> tuple[np.ndarray, np.ndarray]:
+        gram = problem.gram
+        K = gram.rows(np.arange(gram.n))
+        if (problem.weight != 1.0).any():
+            K *= self.scale
+            K *= self.scale[:, np.newaxis]
+        # The transpose is the same matrix in the order that LAPACK can write over.
+        values, vectors = eigh(K.T, driver="evd", overwrite_a=True, check_finite=False)
+        if values[0] < -gram.rounding * float(problem.weight.max()):
+            raise IndefiniteError(
+                "Least squares need a positive semi-definite kernel matrix, this one (times weights) has the "
+                f"eigenvalue {values[0]:.3g}; use another kernel, or repair the matrix, see mercer.gram.Repair."
+            )
+        return np.maximum(values, 0.0), vectors
+
+    # --- one penalty --------------------------------------------------------------------------------------
+
+    def solve(self, alpha: float, tol: float) -> Solution:
+        """The solution for a penalty; for zero the one of least norm."""
+        problem, b = self.problem, self._offsets(alpha)
+        c = self.U @ self._along(alpha, b)
+        if alpha:
+            c += (self.rest - b * self.border_rest) / alpha
+        coefficients = self.scale[:, np.newaxis] * c
+        products = problem.product(coefficients)
+        result = problem.certify(alpha, coefficients, products, b, tol, self.method, n_iter=1)
+        offset = problem.mean + b
+        if isinstance(problem, FeatureProblem):
+            offset = offset - problem.centre @ problem.backward(coefficients)
+        return Solution(coefficients, offset, result)
+
+    def squared_norm(self, alpha: float) -> float:
+        """The squared norm of all functions together, which falls with the penalty."""
+        along = self._along(alpha, self._offsets(alpha))
+        return float((self.values[:, np.newaxis] * along**2).sum())
+
+    def _along(self, alpha: float, b: np.ndarray) -> np.ndarray:
+        """The solution of the weighted system along the eigenvectors."""
+        shifted = self.values[:, np.newaxis] + alpha
+        return np.divide(self.z - b * self.t, shifted, out=np.zeros_like(self.z), where=shifted > 0)
+
+    def _factors(self, alphas: np.ndarray) -> np.ndarray:
+        """q, shape (n_values, n_alphas)."""
+        shifted = self.values[:, np.newaxis] + alphas
+        return np.divide(alphas, shifted, out=np.ones_like(shifted), where=shifted > 0)
+
+    def _offsets(self, alpha: float) -> np.ndarray:
+        """b, which makes the coefficients of each function add up to zero."""
+        if not self.problem.bias:
+            return np.zeros(self.z.shape[1])
+        q = self._factors(np.array([alpha]))
+        span = float((q * self.t**2).sum() + (self.border_rest**2).sum())
+        if alpha == 0 and span <= len(self.U) * EPS * float((self.border**2).sum()):
+            # No direction is free of a penalty: the limit of small ones counts.
+            values = self.values[:, np.newaxis]
+            q = np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
+            return (q * self.t * self.z).sum(axis=0) / float((q * self.t**2).sum())
+        return ((q * self.t * self.z).sum(axis=0) + (self.border_rest * self.rest).sum(axis=0)) / span
+
+    # --- a bound on the norm ------------------------------------------------------------------------------
+
+    def bounded(self, bound: float, tol: float) -> tuple[float, Solution]:
+        """The least sum of squares under a bound on the norm, and its multiplier. [CY eqs 2.34-2.39]"""
+        began = time.perf_counter()
+        top = float(self.values.max(initial=0.0))
+        low, high = EPS * max(top, np.finfo(float).tiny), max(top, 1.0)
+        if self.squared_norm(0.0) <= bound**2:
+            alpha = 0.0
+        else:
+            while self.squared_norm(high) > bound**2:
+                high *= 16.0
+            while self.squared_norm(low) <= bound**2:
+                low /= 16.0
+            # In logarithms, and to the last digits: the norm is to meet its bound.
+            alpha = float(
+                np.exp(
+                    brentq(
+                        lambda u: np.log(self.squared_norm(np.exp(u))) - 2 * np.log(bound),
+                        np.log(low),
+                        np.log(high),
+                        xtol=1e-14,
+                        rtol=4 * EPS,
+                    )
+                )
+            )
+        solution = self.solve(alpha, tol)
+        return alpha, Solution(
+            solution.coefficients, solution.intercept, self._bounded_certificate(alpha, bound, tol, solution, began)
+        )
+
+    def _bounded_certificate(
+        self, alpha: float, bound: float, tol: float, solution: Solution, began: float
+    ) -> LeastSquaresResult:
+        """From the certificate of the penalised problem: its dual value less alpha B^2 / 2 bounds this one."""
+        problem, result = self.problem, solution.result
+        b, omega = self._offsets(alpha), problem.weight[:, np.newaxis]
+        products = problem.product(solution.coefficients)
+        error = problem.Y - products - b
+        objective, squared = 0.5 * float((omega * error**2).sum()), float((solution.coefficients * products).sum())
+        relative, status = result.relative_residual, result.status
+        if alpha:
+            gap = result.gap + 0.5 * alpha * max(0.0, bound**2 - squared)
+        else:  # the gradient, as far as weights of this norm can go
+            slope = problem.product(omega * error)
+            gap = 2 * bound * float(np.sqrt(max(0.0, (omega * error * slope).sum())))
+            size = float(np.linalg.norm(problem.product(omega * problem.Y)))
+            relative = float(np.linalg.norm(slope)) / size if size else 0.0
+            status = "solved" if relative <= max(tol, EPS * len(self.U)) else "stalled"
+        return LeastSquaresResult(
+            objective=objective,
+            bound=objective - gap,
+            gap=gap,
+            relative_residual=relative,
+            method=self.method,
+            n_iter=1,
+            status=status,
+            seconds=result.seconds + time.perf_counter() - began,
+        )
+
+    # --- leaving one out ----------------------------------------------------------------------------------
+
+    def left_out(self, alphas: np.ndarray, share: np.ndarray) -> np.ndarray:
+        """Errors at every sample of the functions learnt without it, shape (n_alphas, n, n_functions).
+
+        With the leverage h_i they are e_i / (1 - h_i); a sample of which only a share is left out has
+        e_i / (1 - share_i h_i).
+        """
+        n, n_functions = self.target.shape
+        q = self._factors(alphas)
+        b = np.array([self._offsets(float(alpha)) for alpha in alphas])  # (n_alphas, n_functions)
+        along = q[:, :, np.newaxis] * (self.z[:, np.newaxis] - b * self.t[:, np.newaxis])
+        along = along.reshape(len(q), -1)
+        border = q * self.t
+        span = np.maximum((border * self.t).sum(axis=0) + (self.border_rest**2).sum(), np.finfo(float).tiny)
+        complete = n == len(q)
+        found = np.empty((len(alphas), n, n_functions))
+        for block in row_blocks(n, len(q)):
+            rows = self.U[block]
+            squares = rows * rows
+            error = (rows @ along).reshape(-1, len(alphas), n_functions)
+            error += self.rest[block, np.newaxis] - b * self.border_rest[block, np.newaxis]
+            free = squares @ q + (0.0 if complete else 1.0 - squares.sum(axis=1, keepdims=True))  # 1 - h
+            free -= (rows @ border + self.border_rest[block]) ** 2 / span
+            free = np.maximum(free, EPS)  # a sample that nothing else is like
+            part = share[block, np.newaxis]
+            error /= (self.scale[block, np.newaxis] * (1.0 - part + part * free))[:, :, np.newaxis]
+            found[:, block] = error.transpose(1, 0, 2)
+        return found
+
+
+def needed_bytes(problem: RidgeProblem) -> int:
+    """Memory that the decomposition takes."""
+    if isinstance(problem, KernelProblem):
+        return BYTES_PER_ENTRY * problem.gram.n**2
+    assert isinstance(problem, FeatureProblem)
+    return BYTES_PER_ENTRY * int(np.prod(problem.features.shape))
