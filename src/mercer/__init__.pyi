@@ -1,7 +1,9 @@
 from . import calibration as calibration
+from . import cluster as cluster
 from . import compat as compat
 from . import data as data
 from . import datasets as datasets
+from . import discriminant as discriminant
 from . import errors as errors
 from . import gp as gp
 from . import gram as gram
@@ -16,8 +18,14 @@ from . import solvers as solvers
 from . import svm as svm
 from . import threads as threads
 from .calibration import Calibrated as Calibrated
+from .cluster import KernelKMeans as KernelKMeans
+from .cluster import SpectralClustering as SpectralClustering
 from .compat.sklearn import patch_sklearn as patch_sklearn
 from .compat.sklearn import unpatch_sklearn as unpatch_sklearn
+from .discriminant import KernelFisherDiscriminant as KernelFisherDiscriminant
+from .discriminant import KernelNearestCentroid as KernelNearestCentroid
+from .discriminant import KernelPerceptron as KernelPerceptron
+from .discriminant import ParzenClassifier as ParzenClassifier
 from .gp import GaussianProcessClassifier as GaussianProcessClassifier
 from .gp import GaussianProcessRegressor as GaussianProcessRegressor
 from .ridge import LSSVC as LSSVC

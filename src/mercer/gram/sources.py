@@ -18,7 +18,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.samples import n_samples, native_rows, native_samples, row_blocks, take
 from mercer.threads import effective_n_threads
 
-__all__ = ["FunctionGram", "Gram", "MatrixGram", "VectorGram", "make_gram"]
+__all__ = ["FunctionGram", "Gram", "MatrixGram", "VectorGram", "make_gram", "stored"]
 
 # Up to the first size a Cholesky factor decides whether a matrix is definite, up to the second some steps of Lanczos'
 # method; above that a kernel that does not promise to be definite is taken not to be.
@@ -28,6 +28,8 @@ LANCZOS_SIZE, LANCZOS_STEPS = 20_000, 40
 ROUNDING = 64
 # Entries of a large matrix that are compared with their mirror images.
 SYMMETRY_SAMPLE = 100_000
+# Values up to here can be added and multiplied a little in float32.
+LARGEST_SINGLE = 1e30
 # Sums in another order differ by so many units in the last place; anything more is another matrix.
 ASYMMETRY = 1e3
 
@@ -315,3 +317,31 @@ def make_gram(kernel: Kernel, X: Any, memory: float | str = "auto") -> Gram:
     if 8 * n_samples(X) ** 2 <= memory_budget(memory) // 2:
         return MatrixGram(kernel(X), kernel.definite)
     return FunctionGram(kernel, X)
+
+
+def stored(gram: Gram, memory: float | str = "auto", dtype: Any = np.float64) -> Gram:
+    """The matrix in memory, for a machine that goes over it many times.
+
+    Parameters
+    ----------
+    gram : Gram
+    memory : float or "auto", default="auto"
+        Megabytes, see `memory_budget`.
+    dtype : {float64, float32}, default=float64
+        The precision to store.
+
+    Returns
+    -------
+    Gram
+        A `MatrixGram` if half the budget is enough for it and its values have a place in `dtype`; else the one given,
+        and so is one that is in memory already.
+    """
+    dtype = np.dtype(dtype)
+    if isinstance(gram, MatrixGram) or dtype.itemsize * gram.n**2 > memory_budget(memory) // 2:
+        return gram
+    if dtype == np.float32 and np.abs(gram.diag()).max(initial=0.0) > LARGEST_SINGLE:
+        return gram
+    matrix = np.empty((gram.n, gram.n), dtype=dtype)
+    for block in row_blocks(gram.n, gram.n):
+        matrix[block] = gram.rows(np.arange(block.start, block.stop))
+    return MatrixGram.of_checked(matrix, True if gram._promise else None)

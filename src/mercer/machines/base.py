@@ -146,16 +146,20 @@ class KernelMachine(Machine):
 
     def _make_gram(self, X: Any, weight: np.ndarray) -> Gram:
         """The Gram matrix of the training samples; resolves the kernel."""
-        if self._precomputed:
-            self.kernel_ = "precomputed"
-            if X.shape[0] != X.shape[1]:
-                raise ValueError(
-                    f"A precomputed kernel matrix for training must be square, got shape {X.shape}; rows and columns "
-                    "are the training samples."
-                )
-            return MatrixGram(X)
-        self.kernel_ = as_kernel(self.kernel).resolve(X, weight)
-        return make_gram(self.kernel_, X, self.memory)
+        self._resolve_kernel(X, weight)
+        return MatrixGram(X) if self._precomputed else make_gram(self.kernel_, X, self.memory)
+
+    def _resolve_kernel(self, X: Any, weight: np.ndarray) -> None:
+        """The kernel with the parameters that it takes from the training samples."""
+        if not self._precomputed:
+            self.kernel_ = as_kernel(self.kernel).resolve(X, weight)
+            return
+        self.kernel_ = "precomputed"
+        if X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"A precomputed kernel matrix for training must be square, got shape {X.shape}; rows and columns "
+                "are the training samples."
+            )
 
     def _keep_expansion(
         self, X: Any, coefficients: np.ndarray, intercepts: Any, support: np.ndarray | None = None
@@ -188,14 +192,17 @@ class KernelMachine(Machine):
 
     def _decision_of(self, X: Any, Y: Any) -> np.ndarray:
         """Decision values of all problems for what `_compared` gives."""
-        rows = self.dual_coef_
+        return self._expansions_of(X, Y, self.dual_coef_) + self.intercept_
+
+    def _expansions_of(self, X: Any, Y: Any, rows: Any) -> np.ndarray:
+        """K(X, support_vectors_) @ rows.T for what `_compared` gives."""
         if self._precomputed:
-            return (X @ rows.T if not issparse(rows) else np.asarray((rows @ X.T).T)) + self.intercept_
+            return X @ rows.T if not issparse(rows) else np.asarray((rows @ X.T).T)
         if Y is None:
-            return np.zeros((n_samples(X), 1)) + self.intercept_
+            return np.zeros((n_samples(X), rows.shape[0]))
         if issparse(rows):
-            return self.kernel_._dot_rows(X, Y, rows) + self.intercept_
-        return self.kernel_._dot(X, Y, np.ascontiguousarray(rows.T)) + self.intercept_
+            return self.kernel_._dot_rows(X, Y, rows)
+        return self.kernel_._dot(X, Y, np.ascontiguousarray(rows.T))
 
     def _signs(self, X: Any) -> np.ndarray:
         """Numbers of the sign of the one decision function there is, for predictions."""

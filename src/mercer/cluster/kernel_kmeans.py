@@ -1,0 +1,333 @@
+"""k-means in feature space."""
+
+import time
+import warnings
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.cluster.lloyd import Run, best_of, drawn_starts, lloyd, nearest_of
+from mercer.errors import IndefiniteError
+from mercer.gram import Gram
+from mercer.gram.checks import roots
+from mercer.gram.sources import stored
+from mercer.kernels.samples import in_full
+from mercer.machines import KernelTransformer
+from mercer.parameters import Choice, Number
+from mercer.threads import limit_threads
+
+__all__ = ["ClusteringResult", "KernelKMeans"]
+
+# Up to so many samples the matrix is stored in float64, above that in float32.
+FULL_SIZE = 4096
+# Squared distances below minus so many times what rounding can do to them are not rounding.
+NEGATIVE = 64
+
+
+@dataclass(frozen=True, eq=False)
+class ClusteringResult:
+    """What is known of clusters: a local minimum, never more, since the problem is not convex."""
+
+    objective: float
+    """The weighted sum of the squared distances of the samples to their means, in float64."""
+    violation: float
+    """By how much the objective falls when the best sample moves to the best other cluster; 0: no move lowers it."""
+    n_iter: int
+    """Steps from the start that was the best."""
+    status: str
+    """"local": no sample is nearer to the mean of another cluster; "max_iter": it was not given the time."""
+    seconds: float
+    """Wall-clock time."""
+    objectives: np.ndarray = field(repr=False)
+    """Where each of the starts ended, in the working precision."""
+
+
+class Start:
+    """A word for how starts are drawn, or whole numbers: samples or labels, told apart by how many there are."""
+
+    words = ("k-means++", "random")
+
+    def problem(self, value: Any) -> str | None:
+        """What is wrong with the value, None when nothing is."""
+        if isinstance(value, str):
+            good = value in self.words
+        else:
+            numbers = np.asarray(value)
+            good = numbers.ndim == 1 and numbers.size > 0 and numbers.dtype.kind in "iu" and numbers.min() >= 0
+        words = " or ".join(map(repr, self.words))
+        return None if good else f"must be {words}, numbers of samples or a label for every sample, got {value!r}."
+
+
+class KernelKMeans(ClusterMixin, KernelTransformer):
+    r"""k-means in feature space: clusters of samples about their means. [A eq 10.66]
+
+    .. math::
+
+        \min_{c} \sum_i \omega_i \| \phi(x_i) - m_{c_i} \|^2, \qquad
+        m_c = \frac{\sum_{c_i = c} \omega_i \phi(x_i)}{\sum_{c_i = c} \omega_i}
+
+    Samples go to the nearest mean and means follow, until nothing moves (Lloyd). Distances need kernel values only [2]_,
+    so that clusters may have any shape and samples may be anything that has a kernel. It is a local minimum: the best of
+    several starts is kept.
+
+    Parameters
+    ----------
+    kernel : Kernel, str, callable or "precomputed", default="rbf"
+        Similarity of samples, see `mercer.kernels`; positive semi-definite. "precomputed": X is the kernel matrix.
+    n_clusters : int >= 1, default=8
+        How many clusters.
+    init : {"k-means++", "random"} or array of ints, default="k-means++"
+        How starts are found. "k-means++": samples far from each other in feature space are likely to be drawn, and the
+        best of some draws is kept [1]_; "random": any. Or the start itself: the numbers of `n_clusters` samples, or a
+        label for every sample.
+    n_init : int >= 1, default=10
+        How many starts, over the same kernel values; one if `init` is a start.
+    max_iter : int >= 1, default=300
+        Most steps from a start.
+    single_moves : bool, default=False
+        Where Lloyd's steps end, go on with moves of single samples as long as they lower the objective, the means
+        following each (Hartigan): never a worse end, often a better one.
+    random_state : int, RandomState or None, default=0
+        Draws the starts.
+    memory : float > 0 or "auto", default="auto"
+        Megabytes for kernel values.
+    n_threads : int or None, default=None
+        Threads of the kernel.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n,)
+        The cluster of every sample.
+    inertia_ : float
+        The objective.
+    result_ : ClusteringResult
+        Objective, status, whether a single move would lower it, where all starts ended.
+    n_iter_ : int
+        Steps from the start that was the best.
+    dual_coef_, intercept_ : ndarray of shape (n_clusters, n_support), (n_clusters,)
+        The means as expansions over the samples, and minus half their squared lengths: the largest of
+        ``K(X, support_vectors_) @ dual_coef_.T + intercept_`` is the nearest mean.
+    support_, support_vectors_ : ndarray, samples
+        Numbers of the samples of positive weight, and these samples.
+    kernel_ : Kernel or "precomputed"
+        The kernel, with its data-dependent parameters resolved.
+
+    See Also
+    --------
+    SpectralClustering : Cuts the graph of similarities; for clusters that hang together without a middle.
+    sklearn.cluster.KMeans : For vectors and the linear kernel, for many more samples.
+
+    Notes
+    -----
+    Time O(n^2) kernel values once, O(n^2) additions for the first step from a start and O(n m) for a step in which m
+    samples move. Values are stored in float32 (float64 up to 4096 samples) where half of `memory` is enough, else
+    computed when they are needed, for all starts at once. The end of the best start is gone over in float64. By BLAS:
+    equal up to rounding for any number of threads. A cluster that loses all samples gets the one that is farthest from
+    its mean. Where a random number points does not depend on the order of the samples, and a sample of weight 2 is one
+    that is there twice; one of weight 0 does not count, and gets a label.
+
+    References
+    ----------
+    .. [1] D. Arthur, S. Vassilvitskii, k-means++: the advantages of careful seeding, 2007.
+    .. [2] I. S. Dhillon, Y. Guan, B. Kulis, Kernel k-means, spectral clustering and normalized cuts, 2004.
+
+    Examples
+    --------
+    >>> from mercer import KernelKMeans
+    >>> from mercer.kernels import Spectrum
+    >>> words = ["banana", "ananas", "bandana", "street", "tree", "trees"]
+    >>> machine = KernelKMeans(Spectrum(2).normalized(), n_clusters=2).fit(words)
+    >>> machine.labels_, machine.predict(["savanna"])
+    (array([0, 0, 0, 1, 1, 1]), array([0]))
+    >>> machine.result_.status
+    'local'
+    """
+
+    _parameters: ClassVar[dict[str, Any]] = {
+        "n_clusters": Number(1, integer=True),
+        "init": Start(),
+        "n_init": Number(1, integer=True),
+        "max_iter": Number(1, integer=True),
+        "single_moves": Choice(True, False),
+    }
+
+    def __init__(
+        self,
+        kernel="rbf",
+        *,
+        n_clusters=8,
+        init="k-means++",
+        n_init=10,
+        max_iter=300,
+        single_moves=False,
+        random_state=0,
+        memory="auto",
+        n_threads=None,
+    ):
+        self.kernel = kernel
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.single_moves = single_moves
+        self.random_state = random_state
+        self.memory = memory
+        self.n_threads = n_threads
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Find clusters.
+
+        Parameters
+        ----------
+        X : samples of shape (n, n_features), or as the kernel takes them
+            The n x n kernel matrix if ``kernel="precomputed"``.
+        y : ignored
+        sample_weight : array of shape (n,), default=None
+            Non-negative; weight 2 is the sample twice, weight 0 is no sample.
+
+        Returns
+        -------
+        self
+        """
+        with self._all_or_nothing():
+            self._fit(X, sample_weight)
+        return self
+
+    def _fit(self, X: Any, sample_weight: Any) -> None:
+        self._check_all()
+        X = self._take_samples(X)
+        weight = self._weights(sample_weight, X)
+        if (counted := np.count_nonzero(weight)) < self.n_clusters:
+            raise ValueError(
+                f"n_clusters={self.n_clusters} is more than there are samples of positive weight, n_samples={counted}."
+            )
+        begun, unit = time.perf_counter(), float(weight.max())
+        with limit_threads(self.n_threads):
+            gram = self._make_gram(X, weight)
+            run, objectives = self._best_run(gram, weight / unit)
+        clusters = run.clusters
+        if (clusters.own_squares < -NEGATIVE * clusters.rounding)[weight > 0].any():
+            raise IndefiniteError(
+                "KernelKMeans needs a positive semi-definite kernel: the squared distance of a sample to its mean is "
+                f"{clusters.own_squares.min():.3g}; repair it, see mercer.gram.Repair."
+            )
+        self.labels_, self.n_iter_ = clusters.labels, run.n_iter
+        self.inertia_ = unit * max(0.0, clusters.objective)
+        means = np.zeros((self.n_clusters, len(weight)))
+        means[clusters.labels, np.arange(len(weight))] = clusters.weight / clusters.totals[clusters.labels]
+        self._keep_expansion(X, means, -0.5 * clusters.norms)
+        self._constant_diagonal = float(clusters.diag[0]) if np.ptp(clusters.diag) <= clusters.rounding[0] else None
+        self.result_ = ClusteringResult(
+            objective=self.inertia_,
+            violation=unit * clusters.best_single_move[2],
+            n_iter=run.n_iter,
+            status=run.status,
+            seconds=time.perf_counter() - begun,
+            objectives=unit * objectives,
+        )
+        if run.status == "max_iter":
+            warnings.warn(
+                f"KernelKMeans was not given the time to reach a local minimum: after {run.n_iter} steps samples still "
+                "change clusters. Raise max_iter.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _best_run(self, gram: Gram, weight: np.ndarray) -> tuple[Run, np.ndarray]:
+        """The best of all starts, in float64, and where all of them ended."""
+        working = stored(gram, self.memory, np.float64 if gram.n <= FULL_SIZE else np.float32)
+        starts = self._starts(working, weight)
+        runs = lloyd(working, weight, starts, self.n_clusters, self.max_iter, self.single_moves)
+        best, objectives = best_of(runs)
+        if working is gram or working.dtype == np.float64:
+            return best, objectives
+        left = max(1, self.max_iter - best.n_iter)
+        (exact,) = lloyd(gram, weight, [best.clusters.labels], self.n_clusters, left, self.single_moves)
+        exact.n_iter += best.n_iter
+        return exact, objectives
+
+    def _starts(self, gram: Gram, weight: np.ndarray) -> list[np.ndarray]:
+        """Labels to start from."""
+        if not isinstance(self.init, str):
+            return [self._given_start(gram, np.asarray(self.init, dtype=np.int64))]
+        rng = check_random_state(self.random_state)
+        return drawn_starts(gram, weight, self.n_clusters, self.n_init, rng, greedy=self.init == "k-means++")
+
+    def _given_start(self, gram: Gram, init: np.ndarray) -> np.ndarray:
+        if len(init) == self.n_clusters and init.max() < gram.n:
+            return nearest_of(gram, init)
+        if len(init) == gram.n and init.max() < self.n_clusters:
+            return init.copy()
+        raise ValueError(
+            f"init must have the numbers of {self.n_clusters} of the {gram.n} samples, or a label below "
+            f"{self.n_clusters} for each of them, got {len(init)} numbers up to {init.max()}."
+        )
+
+    def predict(self, X):
+        """The nearest mean.
+
+        Parameters
+        ----------
+        X : n samples
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Numbers of clusters.
+        """
+        return self._raw_decision(X).argmax(axis=1)
+
+    def transform(self, X, diagonal=None):
+        """Distances to the means in feature space.
+
+        Parameters
+        ----------
+        X : n samples
+        diagonal : array of shape (n,), default=None
+            k(x, x) of the samples, for ``kernel="precomputed"``, which does not know it. It can be left out where it is
+            the same for all training samples.
+
+        Returns
+        -------
+        ndarray of shape (n, n_clusters)
+        """
+        check_is_fitted(self)
+        scores, norms = self._raw_decision(X), -2.0 * self.intercept_
+        own = self._own_similarity(X, len(scores), diagonal)[:, np.newaxis]
+        sizes = np.abs(own) + np.abs(2.0 * scores + norms) + np.abs(norms)
+        return roots(own - 2.0 * scores, sizes, "a squared distance to a mean")
+
+    def fit_transform(self, X, y=None, sample_weight=None):
+        """Find clusters and give the distances to their means.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n, n_clusters)
+        """
+        self.fit(X, y, sample_weight)
+        return self.transform(X, np.diagonal(np.asarray(X)) if self._precomputed else None)
+
+    def _own_similarity(self, X: Any, n: int, diagonal: Any) -> np.ndarray:
+        """k(x, x) of n samples."""
+        if not self._precomputed:
+            with limit_threads(self.n_threads):
+                return np.asarray(self.kernel_.diag(in_full(self._check_new(X))), dtype=np.float64)
+        if diagonal is None and self._constant_diagonal is None:
+            raise ValueError(
+                "A precomputed kernel does not tell k(x, x) of new samples, and it differs between those of training: "
+                "give it as diagonal."
+            )
+        own = np.asarray(self._constant_diagonal if diagonal is None else diagonal, dtype=np.float64)
+        if diagonal is not None and own.shape != (n,):
+            raise ValueError(f"diagonal must have one number for each of the {n} samples, got shape {own.shape}.")
+        return np.broadcast_to(own, n)
