@@ -20,11 +20,23 @@ from mercer.svm.base import SupportVectorMachine
 # --- solvers ----------------------------------------------------------------------------------------------
 
 SOLVERS: dict[str, Callable[[], Solver]] = {
+    "Chunking": lambda: solvers.Chunking(),
+    "Chunking small": lambda: solvers.Chunking(size=3),
+    "Decomposition": lambda: solvers.Decomposition(),
+    "Decomposition pairs": lambda: solvers.Decomposition(q=2),
+    "InteriorPoint": lambda: solvers.InteriorPoint(),
+    "ProjectedGradient": lambda: solvers.ProjectedGradient(),
     "SMO": lambda: solvers.SMO(),
     "SMO most violating pair": lambda: solvers.SMO(pair_rule="violation"),
     "SMO everything": lambda: solvers.SMO(shrinking=False, precision="float64", n_threads=1, memory=1),
     "SimpleSMO": lambda: solvers.SimpleSMO(),
 }
+
+# Those that prove a small gap, not a small violation.
+ROUGH_SOLVERS: dict[str, Callable[[], Solver]] = {"PrimalSubgradient": lambda: solvers.PrimalSubgradient()}
+
+# Those that refuse indefinite kernel matrices.
+DEFINITE_SOLVERS = (solvers.InteriorPoint,)
 
 # Solvers of `JointProblem`.
 JOINT_SOLVERS: dict[str, Callable[[], solvers.BlockDescent]] = {

@@ -135,7 +135,7 @@ nb::tuple solve_many(const nb::tuple& gram_source, const nb::tuple& problem_sour
                      const std::string& rule, std::size_t max_iter, double max_seconds, bool shrinking,
                      bool full_precision, double unbounded_ratio, std::size_t memory, std::size_t n_threads,
                      const std::string& level_name, nb::object callback, std::size_t steps, std::size_t width,
-                     bool rough, double seconds, nb::object finished) {
+                     bool rough, double seconds, nb::object finished, std::size_t block) {
   const GramIn gram = gram_in(gram_source);
   const BatchIn problems(problem_source, std::move(start), gram.n);
   const Level& level = find_level(level_name);
@@ -156,6 +156,7 @@ nb::tuple solve_many(const nb::tuple& gram_source, const nb::tuple& problem_sour
   options.full_precision = full_precision;
   options.rough = rough;
   options.unbounded_ratio = unbounded_ratio;
+  if (block > 0) options.fix_block(block);
 
   // Python is called from the calling thread only: then the paths run one after the other, each on all threads.
   const bool one_by_one = n_paths == 1 || gram.kind == GramIn::Kind::function || !callback.is_none();
@@ -272,7 +273,7 @@ void bind_smo(nb::module_& m) {
   m.def("solve_many", &solve_many, "gram"_a, "problems"_a, "start"_a, "tol"_a, "rule"_a, "max_iter"_a, "max_seconds"_a,
         "shrinking"_a, "full_precision"_a, "unbounded_ratio"_a, "memory"_a, "n_threads"_a, "level"_a = "",
         "callback"_a.none() = nb::none(), "steps"_a = 1, "width"_a = 1, "rough"_a = false, "seconds"_a = infinity,
-        "finished"_a.none() = nb::none(),
+        "finished"_a.none() = nb::none(), "block"_a = 0,
         "Solve dual problems over one Gram matrix by SMO.\n\n"
         "gram: ('vectors', measure, transform, parameters, centre, weights, X), ('matrix', K) or\n"
         "('function', rows, n). problems: flat arrays (starts, index, sign, linear, upper, ridge) and, for every\n"
@@ -280,7 +281,7 @@ void bind_smo(nb::module_& m) {
         "`steps` problems lie side by side, `width` of them: each problem but the first `width` begins where the one\n"
         "`width` before it has ended. Where float32 is fine, `rough` leaves the\n"
         "certificate at that. All together take so many `seconds`; `finished` is told, now and then, how many\n"
-        "are done. Returns flat\n"
+        "are done. `block`, if it is not 0, is how many points a block has. Returns flat\n"
         "(a, gradient), numbers with the columns (objective, gap, violation, imbalance, offset of sign +, of\n"
         "sign -, seconds), counts with (n_iter, evaluations, status, full_precision), and the histories, rows of\n"
         "(iteration, objective, gap, violation), with where that of each problem starts.");

@@ -45,8 +45,7 @@ class Solver {
         selection_(state_),
         pairs_(state_, run_, accuracy_, full),
         tol_(options.tol),
-        block_size_(
-            std::clamp<std::size_t>(problem.n_points / 32, std::min<std::size_t>(128, options.block), options.block)),
+        block_size_(std::clamp(problem.n_points / 32, std::min(options.smallest_block, options.block), options.block)),
         on_a_path_(on_a_path && !options.rough),
         evaluations_before_(before == nullptr ? 0 : evaluations()) {
     if (before == nullptr) return;

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from reference.conic import conic_optimum, random_problem
-from registry import LINEAR_SOLVERS, SOLVERS
+from registry import DEFINITE_SOLVERS, LINEAR_SOLVERS, ROUGH_SOLVERS, SOLVERS
 from sklearn.base import clone
 from solving import (
     assert_certified,
@@ -20,6 +20,7 @@ from solving import (
 )
 
 from mercer import solvers
+from mercer.errors import IndefiniteError
 from mercer.gram import MatrixGram, VectorGram
 from mercer.kernels import RBF
 from mercer.problems import soft_margin
@@ -29,7 +30,7 @@ from mercer.solvers import SMO, Progress, Solver
 def test_registry_is_complete():
     public = {getattr(solvers, name) for name in solvers.__all__}
     public = {item for item in public if isinstance(item, type) and issubclass(item, Solver) and item is not Solver}
-    registered = SOLVERS | LINEAR_SOLVERS
+    registered = SOLVERS | LINEAR_SOLVERS | ROUGH_SOLVERS
     assert {type(make()) for make in registered.values()} == public
     assert all(name.split()[0] == type(make()).__name__ for name, make in registered.items())
 
@@ -177,10 +178,14 @@ def test_wrong_parameters_are_refused(make, parameter, value):
 
 @every_solver
 def test_indefinite(make):
-    """A stationary point, and no bound."""
+    """A stationary point, and no bound; or refused by name."""
     K = np.array([[1.0, 0.9, 0.2], [0.9, 1.0, 0.9], [0.2, 0.9, 1.0]])
     assert np.linalg.eigvalsh(K).min() < -0.05
     problem = soft_margin(MatrixGram(K), np.array([1.0, -1.0, 1.0]), np.full(3, 2.0))
+    if isinstance(make(), DEFINITE_SOLVERS):
+        with pytest.raises(IndefiniteError, match="positive semi-definite"):
+            make().check(problem)
+        return
     result = make().solve(problem)
     assert result.status == "indefinite"
     assert result.bound == -np.inf and result.gap == np.inf and result.violation <= 1e-3

@@ -15,6 +15,7 @@ struct SmoOptions {
   double tol = 1e-3;
   PairRule rule = PairRule::gain;
   std::size_t max_iter = std::numeric_limits<std::size_t>::max();
+  std::size_t smallest_block = 128;  // points in a block of a small problem
   std::size_t block = 512;           // most points in a block, at first
   std::size_t largest_block = 1536;  // where the run is long: more would not stay in a cache
   std::size_t whole = 1024;          // up to so many points there is one block
@@ -30,6 +31,12 @@ struct SmoOptions {
   // Report `unbounded` when |w| / |p'a| falls below this fraction of the largest feature norm (hard margins
   // only).
   double unbounded_ratio = 0.0;
+
+  // Let every block have `size` points. The last digits are for problems that are one block.
+  void fix_block(std::size_t size) {
+    smallest_block = block = largest_block = whole = size;
+    polish = 0;
+  }
 };
 
 struct SmoResult {

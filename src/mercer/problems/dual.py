@@ -10,7 +10,7 @@ from mercer.errors import InfeasibleError
 from mercer.gram import Gram
 from mercer.sums import inner
 
-__all__ = ["DualProblem", "Offsets"]
+__all__ = ["DualProblem", "Offsets", "level"]
 
 # How many samples show how far apart all of them are, and from which fraction of their size on it is to be believed.
 SPREAD_SAMPLE = 256
@@ -205,23 +205,13 @@ class DualProblem:
         return a
 
     def _project(self, a: np.ndarray, group: np.ndarray | slice, target: float) -> np.ndarray:
-        """The nearest point of the box with s'a on target: clip(a - shift s), by bisection on the shift."""
+        """The nearest point of the box with s'a on target: clip(a - shift s)."""
         sign, upper = self.sign[group], self.upper[group]
-
-        def excess(shift: float) -> float:
-            return inner(sign, np.clip(a - shift * sign, 0.0, upper)) - target
-
-        if abs(excess(0.0)) <= 1e-12 * max(abs(target), float(np.abs(a).sum())):
+        if abs(inner(sign, np.clip(a, 0.0, upper)) - target) <= 1e-12 * max(abs(target), float(np.abs(a).sum())):
             return np.clip(a, 0.0, upper)
-        low, high = -1.0, 1.0
-        while excess(low) < 0 or excess(high) > 0:  # excess falls as the shift grows
-            low, high = 2 * low, 2 * high
-            if high > 1e300:
-                return self._fill(group, target)
-        for _ in range(200):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if excess(middle) > 0 else (low, middle)
-        return np.clip(a - high * sign, 0.0, upper)
+        low, high = np.minimum(0.0, sign * upper), np.maximum(0.0, sign * upper)
+        shift = level(sign * a, low, high, target)
+        return self._fill(group, target) if shift is None else np.clip(a - shift * sign, 0.0, upper)
 
     # --- what a point is worth ----------------------------------------------------------------------------
 
@@ -250,13 +240,17 @@ class DualProblem:
                 worst = max(worst, largest - smallest)
         return worst
 
+    def movable(self, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The variables whose s a may grow, and those where it may shrink, as masks."""
+        plus, below, above = self.sign > 0, a < self.upper, a > 0
+        return np.where(plus, below, above), np.where(plus, above, below)
+
     def _extremes(self, group: np.ndarray | slice, a: np.ndarray, gradient: np.ndarray) -> tuple[float, float]:
         """The largest -s G among the variables whose s a may grow, the smallest among those where it may shrink."""
-        plus, value, a = self.sign[group] > 0, -self.sign[group] * gradient[group], a[group]
-        below, above = a < self.upper[group], a > 0
-        grows, shrinks = np.where(plus, below, above), np.where(plus, above, below)
-        largest = np.where(grows, value, -np.inf).max(initial=-np.inf)
-        smallest = np.where(shrinks, value, np.inf).min(initial=np.inf)
+        value = -self.sign[group] * gradient[group]
+        grows, shrinks = self.movable(a)
+        largest = np.where(grows[group], value, -np.inf).max(initial=-np.inf)
+        smallest = np.where(shrinks[group], value, np.inf).min(initial=np.inf)
         return float(largest), float(smallest)
 
     def offsets(self, a: np.ndarray, gradient: np.ndarray) -> Offsets:
@@ -359,3 +353,34 @@ class DualProblem:
         """How far the equality is from being met."""
         sums = [abs(inner(self.sign[group], a[group]) - target) for group, target in self._groups()]
         return max(sums, default=0.0)
+
+
+def level(z: np.ndarray, low: np.ndarray, high: np.ndarray, target: float) -> float | None:
+    """The b for which the numbers clip(z - b, low, high) add up to the target, None if there is none.
+
+    Their sum falls as b grows, in straight pieces between the points where one of them meets a bound: the piece is
+    found by sorting, b by solving it. O(n log n). One of two bounds may be infinite.
+    """
+    leaves, meets = z - high, z - low  # each number moves for b between these two
+    ends, rates = np.concatenate([leaves, meets]), np.repeat([1.0, -1.0], len(z))
+    finite = np.isfinite(ends)
+    order = np.argsort(ends[finite], kind="stable")
+    at = ends[finite][order]
+    always = float(np.count_nonzero(leaves == -np.inf))
+    rate = always + np.cumsum(rates[finite][order])  # how fast the sum falls to the right of each end
+
+    def excess(b: float) -> float:
+        return float(np.clip(z - b, low, high).sum()) - target
+
+    over = excess(at[0]) - np.concatenate([[0.0], np.cumsum(rate[:-1] * np.diff(at))])
+    k = int(np.searchsorted(-over, 0.0, side="right")) - 1  # the last end that is not below the target
+    slope = always if k < 0 else rate[k]
+    b = at[max(k, 0)]
+    if slope > 0:
+        b += over[max(k, 0)] / slope
+    for _ in range(3):  # what the sums have rounded away
+        moving = np.count_nonzero((leaves < b) & (b < meets))
+        if moving:
+            b += excess(b) / moving
+    size = float(np.abs(np.clip(z - b, low, high)).sum())
+    return float(b) if abs(excess(b)) <= 1e-9 * max(size, abs(target)) else None

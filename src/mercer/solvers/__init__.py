@@ -11,7 +11,11 @@ from mercer.solvers.base import (
     combine,
     warn_unless_solved,
 )
+from mercer.solvers.chunking import Chunking
+from mercer.solvers.decomposition import Decomposition
 from mercer.solvers.descent import CoordinateDescent
+from mercer.solvers.gradient import ProjectedGradient
+from mercer.solvers.interior_point import InteriorPoint
 from mercer.solvers.joint import BlockDescent, JointResult
 from mercer.solvers.joint_linear import LinearBlockDescent
 from mercer.solvers.linear import LinearSolver
@@ -20,17 +24,23 @@ from mercer.solvers.simple import SimpleSMO
 from mercer.solvers.smo import SMO
 from mercer.solvers.sparse import SparseNewton
 from mercer.solvers.spd import SystemResult, solve_spd
+from mercer.solvers.subgradient import PrimalSubgradient
 
 __all__ = [
     "SMO",
     "BlockDescent",
     "Certificate",
+    "Chunking",
     "CoordinateDescent",
+    "Decomposition",
     "History",
+    "InteriorPoint",
     "JointResult",
     "LinearBlockDescent",
     "LinearSolver",
+    "PrimalSubgradient",
     "Progress",
+    "ProjectedGradient",
     "ProximalNewton",
     "SimpleSMO",
     "Solver",

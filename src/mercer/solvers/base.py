@@ -308,13 +308,14 @@ def certify(
     kernel_evaluations: int,
     history: History,
     precision: str = "float64",
+    offsets: Offsets | None = None,
 ) -> SolverResult:
     """The result for a feasible point and its gradient in float64: offsets, objective, bound, gap and violation.
 
-    The last entry of the history becomes that of the certificate. On an indefinite Gram matrix nothing is bounded, and
-    "solved" becomes "indefinite".
+    Any offsets make a bound; without them those of the problem are taken. The last entry of the history becomes that of
+    the certificate. On an indefinite Gram matrix nothing is bounded, and "solved" becomes "indefinite".
     """
-    offsets = problem.offsets(a, gradient)
+    offsets = problem.offsets(a, gradient) if offsets is None else offsets
     objective, gap = problem.objective(a, gradient), problem.gap(a, gradient, offsets)
     if status == "indefinite" or not problem.gram.definite:
         gap, status = np.inf, "indefinite" if status == "solved" else status

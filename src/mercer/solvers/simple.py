@@ -1,24 +1,18 @@
 """Sequential minimal optimisation in obvious Python: to read, and to check the fast one against."""
 
-import time
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from mercer.errors import NotSeparableError
-from mercer.parameters import Number, check_parameters
+from mercer.parameters import Number
 from mercer.problems import DualProblem
-from mercer.solvers.base import Callback, History, Progress, SolverResult, certify
+from mercer.solvers.base import Callback, SolverResult
+from mercer.solvers.steps import Run, StepSolver, whole_matrix
 
 __all__ = ["SimpleSMO"]
 
-# A hard margin below this fraction of the largest feature norm is taken not to exist: its multipliers grow without end.
-NO_MARGIN = 1e-4
 
-
-class SimpleSMO(BaseEstimator):
+class SimpleSMO(StepSolver):
     """Sequential minimal optimisation, one pair at a time over the whole kernel matrix. [CY §1.5]
 
     Parameters
@@ -53,69 +47,21 @@ class SimpleSMO(BaseEstimator):
         self.tol = tol
         self.max_iter = max_iter
 
-    def check(self, problem: DualProblem) -> None:
-        """Every `DualProblem` will do; the parameters are checked."""
-        check_parameters(self)
-
-    def solve_many(
-        self,
-        problems: Sequence[DualProblem],
-        starts: Sequence[np.ndarray | None] | None = None,
-        callback: Callback | None = None,
-    ) -> list[SolverResult]:
-        """One after the other."""
-        starts = [None] * len(problems) if starts is None else starts
-        return [self.solve(p, start, callback) for p, start in zip(problems, starts, strict=True)]
-
     def solve(
         self, problem: DualProblem, start: np.ndarray | None = None, callback: Callback | None = None
     ) -> SolverResult:
         """As `SMO.solve`."""
         self.check(problem)
-        began = time.perf_counter()
-        K = problem.gram.rows(np.arange(problem.gram.n))[np.ix_(problem.index, problem.index)]
-        s = problem.sign
-        Q = K * np.outer(s, s) + np.diag(problem.ridge)
+        run = Run(self, problem, callback)
+        Q = whole_matrix(problem)
         a = problem.feasible(start)
         G = Q @ a + problem.linear
-        status, n_iter, samples = "max_iter", 0, []
-        while True:
-            violation = problem.violation(a, G)
-            if n_iter % 10 == 0:
-                samples.append((n_iter, -problem.objective(a, G), violation))
-            if violation <= self.tol:
-                status = "solved"
-                break
-            if n_iter == self.max_iter:
-                break
-            told = Progress(n_iter, problem.objective(a, G), violation, time.perf_counter() - began)
-            if callback is not None and callback(told):
-                status = "stopped"
-                break
+        while run.goes_on(a, G):
             moved = self._single(problem, Q, G, a) if problem.total is None else self._pair(problem, Q, G, a)
             for k, change in moved.items():
                 G += Q[:, k] * change
-            # |w| / sum(a) bounds a hard margin from above.
-            if problem.hard and problem.squared_norm(a, G) <= (NO_MARGIN * a.sum()) ** 2 * np.diag(K).max():
-                raise NotSeparableError(
-                    "The classes are not separable with this kernel: the dual of the hard margin is unbounded. "
-                    "Choose a finite C or a richer kernel."
-                )
-            n_iter += 1
-        G = Q @ a + problem.linear
-        samples.append((n_iter, -problem.objective(a, G), problem.violation(a, G)))
-        iteration, objective, violations = np.array(samples).T
-        history = History(iteration.astype(np.int64), objective, np.full(len(samples), np.nan), violations)
-        return certify(
-            problem,
-            a,
-            G,
-            status=status,
-            n_iter=n_iter,
-            seconds=time.perf_counter() - began,
-            kernel_evaluations=K.size,
-            history=history,
-        )
+            run.n_iter += 1
+        return run.result(a, Q @ a + problem.linear, Q.size)
 
     @staticmethod
     def _pair(problem: DualProblem, Q: np.ndarray, G: np.ndarray, a: np.ndarray) -> dict[int, float]:

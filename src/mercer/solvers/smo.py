@@ -75,6 +75,7 @@ class SMO(BaseEstimator):
 
     See Also
     --------
+    Decomposition : The same with blocks of a given size.
     SimpleSMO : The same algorithm in a page of NumPy, for reading.
 
     Notes
@@ -112,6 +113,8 @@ class SMO(BaseEstimator):
         "max_seconds": Number(0, above=True, none=True),
         "precision": Choice("auto", "float64"),
     }
+
+    _block: int = 0  # points in a block; 0: the engine decides
 
     def __init__(
         self,
@@ -245,6 +248,7 @@ class SMO(BaseEstimator):
             effective_n_threads(self.n_threads),
             "",
             report,
+            block=self._block,
             **(paths or {}),
         )
         objective, gap, violation, imbalance, plus, minus, seconds = numbers.T
