@@ -6,6 +6,7 @@ from . import errors as errors
 from . import gp as gp
 from . import gram as gram
 from . import kernels as kernels
+from . import logistic as logistic
 from . import models as models
 from . import multiclass as multiclass
 from . import plots as plots
@@ -19,6 +20,7 @@ from .compat.sklearn import patch_sklearn as patch_sklearn
 from .compat.sklearn import unpatch_sklearn as unpatch_sklearn
 from .gp import GaussianProcessClassifier as GaussianProcessClassifier
 from .gp import GaussianProcessRegressor as GaussianProcessRegressor
+from .logistic import KernelLogisticRegression as KernelLogisticRegression
 from .selection import GradientTuned as GradientTuned
 from .selection import Tuned as Tuned
 from .selection import TunedOneClassSVM as TunedOneClassSVM

@@ -15,6 +15,7 @@ from mercer.solvers.descent import CoordinateDescent
 from mercer.solvers.joint import BlockDescent, JointResult
 from mercer.solvers.joint_linear import LinearBlockDescent
 from mercer.solvers.linear import LinearSolver
+from mercer.solvers.logistic import LogisticNewton, LogisticResult
 from mercer.solvers.newton import ProximalNewton
 from mercer.solvers.simple import SimpleSMO
 from mercer.solvers.smo import SMO
@@ -29,6 +30,8 @@ __all__ = [
     "JointResult",
     "LinearBlockDescent",
     "LinearSolver",
+    "LogisticNewton",
+    "LogisticResult",
     "Progress",
     "ProximalNewton",
     "SimpleSMO",
