@@ -5,6 +5,7 @@ from collections.abc import Callable
 from benchmarks.compare import (
     classes,
     company,
+    gp,
     graphs,
     growth,
     joint,
@@ -44,6 +45,7 @@ MODULES = (
     strings,
     graphs,
     trees,
+    gp,
     imports,
 )
 

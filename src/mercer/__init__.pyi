@@ -8,6 +8,7 @@ from . import errors as errors
 from . import gp as gp
 from . import gram as gram
 from . import kernels as kernels
+from . import logistic as logistic
 from . import models as models
 from . import multiclass as multiclass
 from . import plots as plots
@@ -28,8 +29,9 @@ from .discriminant import KernelPerceptron as KernelPerceptron
 from .discriminant import ParzenClassifier as ParzenClassifier
 from .gp import GaussianProcessClassifier as GaussianProcessClassifier
 from .gp import GaussianProcessRegressor as GaussianProcessRegressor
-from .ridge import LSSVC as LSSVC
+from .logistic import KernelLogisticRegression as KernelLogisticRegression
 from .ridge import KernelRidge as KernelRidge
+from .ridge import LSSVC as LSSVC
 from .selection import GradientTuned as GradientTuned
 from .selection import Tuned as Tuned
 from .selection import TunedOneClassSVM as TunedOneClassSVM

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier, is_clusterer, is_outlier_detector, is_regressor
 
-from machine_registry import clusters, discriminants, gp, ridge
+from machine_registry import clusters, discriminants, gp, logistic, ridge
 
 __all__ = [
     "MACHINES",
@@ -35,7 +35,13 @@ __all__ = [
     "outputs",
 ]
 
-MODULES: tuple[Any, ...] = (clusters, discriminants, gp, ridge,)
+MODULES: tuple[Any, ...] = (
+    clusters,
+    discriminants,
+    gp,
+    logistic,
+    ridge,
+)
 
 MACHINES: dict[str, Callable[[], Any]] = {name: make for module in MODULES for name, make in module.MACHINES.items()}
 ROOMS: tuple[ModuleType, ...] = tuple(room for module in MODULES for room in module.ROOMS)
