@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from benchmarks.compare import (
     classes,
+    clustering,
     company,
     graphs,
     growth,
@@ -44,6 +45,7 @@ MODULES = (
     strings,
     graphs,
     trees,
+    clustering,
     imports,
 )
 
@@ -59,6 +61,7 @@ SUMMARIES: dict[str, Callable[[Results], dict | None]] = {
     "sweep": sweep.summary,
     "graphs": graphs.summary,
     "strings": strings.summary,
+    "clusters": clustering.summary,
     "import": imports.summary,
 }
 

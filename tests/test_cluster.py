@@ -91,6 +91,17 @@ def test_empty_clusters_get_a_sample():
     assert np.isfinite(machine.transform(X)).all()
 
 
+def test_a_sample_stays_where_it_is_as_near_as_elsewhere():
+    """Between two means, at the same distance: no step moves it, a single move would lower 8 to 2."""
+    X = np.array([[-2.0], [0.0], [4.0]])
+    machine = KernelKMeans("linear", n_clusters=2, init=[0, 1, 1]).fit(X)
+    assert_array_equal(machine.labels_, [0, 1, 1])
+    assert (machine.inertia_, machine.n_iter_) == (8.0, 1)
+    assert machine.result_.violation == pytest.approx(6.0)
+    moved = KernelKMeans("linear", n_clusters=2, init=[0, 1, 1], single_moves=True).fit(X)
+    assert_array_equal(moved.labels_, [0, 0, 1])
+
+
 def test_fewer_places_than_clusters():
     """Means may coincide, but none is without a sample."""
     X = np.repeat([[1.0, 2.0], [3.0, 4.0]], 4, axis=0)
