@@ -35,7 +35,12 @@ __all__ = [
     "outputs",
 ]
 
-MODULES: tuple[Any, ...] = (clusters, discriminants, gp, ridge,)
+MODULES: tuple[Any, ...] = (
+    clusters,
+    discriminants,
+    gp,
+    ridge,
+)
 
 MACHINES: dict[str, Callable[[], Any]] = {name: make for module in MODULES for name, make in module.MACHINES.items()}
 ROOMS: tuple[ModuleType, ...] = tuple(room for module in MODULES for room in module.ROOMS)
