@@ -8,8 +8,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from mercer.cluster import KernelKMeans, SpectralClustering, kernel_kmeans
+from mercer.cluster.lloyd import drawn_starts
 from mercer.errors import IndefiniteError
-from mercer.gram import FunctionGram, MatrixGram, VectorGram, make_gram
+from mercer.gram import FunctionGram, LinearGram, MatrixGram, VectorGram, make_gram
 from mercer.gram.sources import stored
 from mercer.kernels import RBF, Linear, Polynomial, Spectrum
 
@@ -72,6 +73,15 @@ def test_starts_are_samples_that_differ(init, rng):
     for seed in range(10):
         machine = KernelKMeans("linear", n_clusters=3, init=init, n_init=1, random_state=seed).fit(X)
         assert machine.inertia_ == pytest.approx(0.0, abs=1e-12)
+
+
+def test_k_means_plus_plus_draws_what_is_far_away(rng):
+    """One of a hundred samples, far from the others, is always the second one, or the first."""
+    gram = LinearGram(np.append(1e-3 * rng.normal(size=99), 50.0)[:, np.newaxis])
+    starts = drawn_starts(gram, np.ones(100), 2, 30, np.random.RandomState(0))
+    assert all((labels[:99] != labels[99]).all() for labels in starts)
+    starts = drawn_starts(gram, np.ones(100), 2, 30, np.random.RandomState(0), greedy=False)
+    assert np.mean([(labels[:99] != labels[99]).all() for labels in starts]) < 0.2
 
 
 def test_k_means_plus_plus_starts_lower(rng):
