@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from benchmarks.compare import (
     classes,
+    clustering,
     company,
     gp,
     graphs,
@@ -46,6 +47,7 @@ MODULES = (
     graphs,
     trees,
     gp,
+    clustering,
     imports,
 )
 
@@ -61,6 +63,7 @@ SUMMARIES: dict[str, Callable[[Results], dict | None]] = {
     "sweep": sweep.summary,
     "graphs": graphs.summary,
     "strings": strings.summary,
+    "clusters": clustering.summary,
     "import": imports.summary,
 }
 
