@@ -13,6 +13,7 @@ from . import selection as selection
 from . import solvers as solvers
 from . import svm as svm
 from . import threads as threads
+from . import version_space as version_space
 from .calibration import Calibrated as Calibrated
 from .compat.sklearn import patch_sklearn as patch_sklearn
 from .compat.sklearn import unpatch_sklearn as unpatch_sklearn
@@ -30,5 +31,7 @@ from .svm import LinearSVR as LinearSVR
 from .svm import NuSVC as NuSVC
 from .svm import NuSVR as NuSVR
 from .svm import OneClassSVM as OneClassSVM
+from .version_space import AnalyticCenterMachine as AnalyticCenterMachine
+from .version_space import BayesPointMachine as BayesPointMachine
 
 __version__: str

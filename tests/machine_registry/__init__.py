@@ -20,9 +20,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier, is_clusterer, is_outlier_detector, is_regressor
 
+from machine_registry import version_space
+
 __all__ = ["MACHINES", "NO_EXPANSION", "ON_VECTORS", "ORDERED", "ROOMS", "expected_failures", "lesson", "outputs"]
 
-MODULES: tuple[Any, ...] = ()
+MODULES: tuple[Any, ...] = (version_space,)
 
 MACHINES: dict[str, Callable[[], Any]] = {name: make for module in MODULES for name, make in module.MACHINES.items()}
 ROOMS: tuple[ModuleType, ...] = tuple(room for module in MODULES for room in module.ROOMS)
