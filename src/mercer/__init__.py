@@ -35,8 +35,11 @@ _ROOMS = (
     "solvers",
     "svm",
     "threads",
+    "version_space",
 )
 _ROOM_OF = {
+    "AnalyticCenterMachine": "version_space",
+    "BayesPointMachine": "version_space",
     "Calibrated": "calibration",
     "GaussianProcessClassifier": "gp",
     "GaussianProcessRegressor": "gp",

@@ -18,6 +18,7 @@ from . import selection as selection
 from . import solvers as solvers
 from . import svm as svm
 from . import threads as threads
+from . import version_space as version_space
 from .calibration import Calibrated as Calibrated
 from .cluster import KernelKMeans as KernelKMeans
 from .cluster import SpectralClustering as SpectralClustering
@@ -47,5 +48,7 @@ from .svm import NuSVC as NuSVC
 from .svm import NuSVR as NuSVR
 from .svm import OneClassSVM as OneClassSVM
 from .svm import QuantileSVR as QuantileSVR
+from .version_space import AnalyticCenterMachine as AnalyticCenterMachine
+from .version_space import BayesPointMachine as BayesPointMachine
 
 __version__: str

@@ -21,27 +21,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier, is_clusterer, is_outlier_detector, is_regressor
 
-from machine_registry import clusters, discriminants, gp, logistic, ridge
-
-__all__ = [
-    "MACHINES",
-    "NO_EXPANSION",
-    "ON_VECTORS",
-    "ORDERED",
-    "OWN_KERNEL",
-    "ROOMS",
-    "expected_failures",
-    "lesson",
-    "outputs",
-]
-
-MODULES: tuple[Any, ...] = (
-    clusters,
-    discriminants,
-    gp,
-    logistic,
-    ridge,
-)
+from machine_registry import clusters, discriminants, gp, logistic, ridge, version_space
 
 MACHINES: dict[str, Callable[[], Any]] = {name: make for module in MODULES for name, make in module.MACHINES.items()}
 ROOMS: tuple[ModuleType, ...] = tuple(room for module in MODULES for room in module.ROOMS)
