@@ -23,7 +23,7 @@ ROOM, ROOM_PER_PAIR = 64, 6
 # Directions that a product takes at once where the matrix is made anew for every product.
 BLOCK = 16
 # Products with fresh directions before nothing is taken to be missed.
-DOUBTS = 6
+DOUBTS = 4
 # So many products for every sample, and no more.
 PATIENCE = 10
 EPS = float(np.finfo(np.float64).eps)
@@ -207,7 +207,7 @@ class Weighing:
             V = self.root[:, np.newaxis] * V
         if self.share is not None:
             V = V - np.outer(self.share, V.sum(axis=0))
-        P = _symmetric_product(self.gram, V)
+        P = symmetric_product(self.gram, V)
         if self.share is not None:
             P -= self.share @ P
         return P if self.root is None else self.root[:, np.newaxis] * P
@@ -226,7 +226,7 @@ class Weighing:
         return A
 
 
-def _symmetric_product(gram: Gram, V: np.ndarray) -> np.ndarray:
+def symmetric_product(gram: Gram, V: np.ndarray) -> np.ndarray:
     """K @ V; of a matrix in memory and for one column one triangle is read only."""
     if isinstance(gram, MatrixGram) and gram.matrix.dtype == np.float64 and V.shape[1] == 1:
         return dsymv(1.0, gram.matrix.T, V[:, 0], lower=1)[:, np.newaxis]
@@ -241,7 +241,7 @@ def _lanczos(
     basis = _Basis(product, n, min(n, max(ROOM + ROOM_PER_PAIR * k, 4 * block + 2 * k)))
     basis.draw(rng, block)
     settled: np.ndarray | None = None  # the values that a fresh direction is to leave as they are
-    look, active, status = k, basis.waiting(), "max_iter"
+    look, active, last = k, basis.waiting(), (0, np.inf)
     while basis.n_products < limit:
         children = basis.expand(active[:block])
         if basis.n_seen < look and len(children) and not basis.full(block):
@@ -249,10 +249,11 @@ def _lanczos(
             continue
         values, Y, couplings = basis.ritz()
         wanted = couplings[:, :k]
-        # In units of the largest eigenvalue; what rounding leaves counts as nothing.
-        close = np.linalg.norm(wanted, axis=0).max(initial=0.0) <= max(tol, EPS) * np.abs(values).max()
+        # In units of what is asked for; what rounding leaves counts as nothing.
+        size = max(tol, EPS) * float(np.abs(values).max()) or 1.0
+        residual = float(np.linalg.norm(wanted, axis=0).max(initial=0.0)) / size
         complete = basis.n_seen == n
-        if complete or (close and basis.n_seen >= k):
+        if complete or (residual <= 1.0 and basis.n_seen >= k):
             top, scale = values[:k], max(tol, n * EPS) * np.abs(values).max()
             if complete or (settled is not None and np.all(top - settled <= scale)):
                 return values, basis.vectors(Y[:, :k]), basis.n_products, "solved"
@@ -268,10 +269,23 @@ def _lanczos(
         active = waiting[np.argsort(-np.linalg.norm(wanted, axis=1), kind="stable")] if len(waiting) else waiting
         if not len(active):
             active = basis.draw(rng, block)
-        look = basis.n_seen + max(2, basis.n_seen // 8)
+        look = basis.n_seen + _steps(basis.n_seen, residual, *last)
+        last = basis.n_seen, residual
     values, Y, _ = basis.ritz()
     k = min(k, len(values))
-    return values, basis.vectors(Y[:, :k]), basis.n_products, status
+    return values, basis.vectors(Y[:, :k]), basis.n_products, "max_iter"
+
+
+def _steps(n_seen: int, residual: float, n_before: int, before: float) -> int:
+    """How many more directions are to be seen before it is worth a look at the Ritz values.
+
+    Residuals fall exponentially once they fall: as many as it would take at the last rate to reach 1.
+    """
+    most = max(2, n_seen // 8)
+    if not 0.0 < residual < before < np.inf:
+        return most
+    needed = np.log(residual) * (n_seen - n_before) / np.log(before / residual)
+    return int(np.clip(np.ceil(needed), 1, most))
 
 
 class _Basis:

@@ -6,7 +6,7 @@ import numpy as np
 
 from mercer.errors import IndefiniteError
 from mercer.gram import Eigenpairs, Gram, MatrixGram, leading_eigenpairs, memory_budget
-from mercer.gram.eigenpairs import METHODS
+from mercer.gram.eigenpairs import METHODS, symmetric_product
 from mercer.machines.expansions import KernelTransformer
 from mercer.parameters import Number
 from mercer.solvers import warn_unless_solved
@@ -122,7 +122,7 @@ class SpectralMachine(KernelTransformer):
         diagonal = gram.diag()
         if self._centred:
             share = weight / weight.sum()
-            with_mean = gram.dot(share)
+            with_mean = symmetric_product(gram, share[:, np.newaxis])[:, 0]
             # <v, phi(x) - m>, with v as a combination of the phi(x_i) - m
             sums = self.dual_coef_.sum(axis=1)
             self.dual_coef_ -= np.outer(sums, share[used])
