@@ -8,8 +8,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.errors import IndefiniteError
 from mercer.gram.eigenpairs import Weighing
+from mercer.gram.sources import stored
 from mercer.machines import KernelRegressor, KernelTransformer
-from mercer.machines.spectral import rounding, stored
+from mercer.machines.spectral import rounding
 from mercer.parameters import Choice, Number
 from mercer.threads import limit_threads
 

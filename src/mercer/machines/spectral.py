@@ -5,14 +5,15 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from mercer.errors import IndefiniteError
-from mercer.gram import Eigenpairs, Gram, MatrixGram, leading_eigenpairs, memory_budget
+from mercer.gram import Eigenpairs, Gram, leading_eigenpairs
 from mercer.gram.eigenpairs import METHODS, symmetric_product
+from mercer.gram.sources import stored
 from mercer.machines.expansions import KernelTransformer
 from mercer.parameters import Number
 from mercer.solvers import warn_unless_solved
 from mercer.threads import limit_threads
 
-__all__ = ["SpectralMachine", "rounding", "stored"]
+__all__ = ["SpectralMachine", "rounding"]
 
 
 class SpectralMachine(KernelTransformer):
@@ -138,13 +139,6 @@ class SpectralMachine(KernelTransformer):
     def explained_variance_ratio_(self) -> np.ndarray:
         """The share of every direction in the squared lengths of all samples, shape (n_components,)."""
         return self.eigenvalues_ / self._total if self._total > 0 else np.zeros_like(self.eigenvalues_)
-
-
-def stored(gram: Gram, memory: float | str) -> Gram:
-    """The matrix in memory where it fits half the budget: many products with it are to come."""
-    if isinstance(gram, MatrixGram) or 8 * gram.n**2 > memory_budget(memory) // 2:
-        return gram
-    return MatrixGram.of_checked(gram.square(np.arange(gram.n)), None)
 
 
 def rounding(gram: Gram) -> float:
