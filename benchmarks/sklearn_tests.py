@@ -1,4 +1,4 @@
-"""scikit-learn's own tests of its support vector machines, run against mercer's classes.
+"""scikit-learn's own tests of its kernel machines, run against mercer's classes.
 
     python -m benchmarks.sklearn_tests [options of pytest]
 
@@ -14,6 +14,7 @@ import sklearn
 
 import mercer
 
+TESTS = ("sklearn.svm", "sklearn.tests.test_kernel_ridge")
 # The least share, in per cent, that may pass.
 BAR = 97.0
 # The versions whose failures are explained.
@@ -27,7 +28,7 @@ class Count:
         self.outcome = {}
 
     def pytest_runtest_logreport(self, report):
-        name = report.nodeid.rpartition("svm/tests/")[2]
+        name = report.nodeid.rpartition("tests/")[2]
         if report.failed:
             self.outcome[name] = "failed"
         elif report.when == "call" or report.skipped:
@@ -48,7 +49,7 @@ def main(arguments: list[str]) -> int:
     count = Count()
     # scikit-learn's fixtures, and none of our settings.
     options = ["-c", os.devnull, "--noconftest", "-p", "sklearn.conftest", "-p", "no:cacheprovider", "-q"]
-    pytest.main([*options, "--pyargs", "sklearn.svm", *arguments], plugins=[count])
+    pytest.main([*options, "--pyargs", *TESTS, *arguments], plugins=[count])
     print(*(f"failed: {name}" for name in count.names("failed")), sep="\n")
     tried = len(count.outcome) - len(count.names("skipped"))
     version = sklearn.__version__

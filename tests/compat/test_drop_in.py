@@ -24,7 +24,7 @@ from mercer.compat.sklearn import kernel_machines
 from mercer.errors import NotSeparableError
 from mercer.svm import SVC as Machine
 
-CLASSES = [name for name in drop_in.__all__ if not name.endswith("patch_sklearn")]
+CLASSES = [name for name in drop_in.__all__ if hasattr(_classes, name)]
 SVC, SVR = drop_in.SVC, drop_in.SVR
 
 

@@ -222,11 +222,10 @@ class LeastSquaresMachine(KernelMachine):
         triangle, kept = found.factor[found.pivots], kept[found.pivots]
         cross = X[:, kept] if self._precomputed else self.kernel_(X, take(X, kept))
         features = solve_triangular(triangle, cross.T, lower=True, check_finite=False).T
-        over = FeatureProblem(features, Y, weight, self.fit_intercept)
-        solution = over.solve(self.alpha_, self.tol, self.max_iter)
+        solution = FeatureProblem(features, Y, weight, self.fit_intercept).solve(self.alpha_, self.tol, self.max_iter)
         assert solution.weights is not None
-        self.intercept_ = over.mean - over.centre @ solution.weights
-        self.result_, self.n_iter_ = solution.result, solution.result.n_iter
+        self.intercept_, self.result_ = solution.intercept, solution.result
+        self.n_iter_ = solution.result.n_iter
         order = np.argsort(kept)
         coefficients = solve_triangular(triangle, solution.weights, lower=True, trans="T", check_finite=False)
         return kept[order], coefficients[order]

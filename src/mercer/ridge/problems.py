@@ -238,21 +238,25 @@ class FeatureProblem(RidgeProblem):
                 f"The system of {len(matrix)} features is singular, alpha={alpha:.3g} is too small to regularise it."
             )
         omega = self.weight[:, np.newaxis]
-        weights, steps = np.zeros((len(matrix), self.Y.shape[1])), 1
-        gradient, before = self.backward(omega * self.Y), np.inf
+        x, b, residual = np.zeros_like(self.Y), np.zeros(self.Y.shape[1]), self.Y
+        n_iter, before = 0, np.inf
         while True:
-            weights = weights + lapack.dpotrs(factor, gradient, lower=1)[0]
-            coefficients = omega * (self.Y - self.forward(weights)) / alpha
-            implied = self.backward(coefficients)
-            gradient = alpha * (implied - weights)
-            # What this leaves of the dual system.
-            left = np.linalg.norm(self.forward(weights - implied), axis=0)
-            ratio = float((left / np.maximum(self.goal(alpha, coefficients, tol), np.finfo(float).tiny)).max())
-            if ratio <= 1.0 or ratio > 0.5 * before:
+            # Refined as the dual system is, whose inverse this is: the errors of w alone would be divided by alpha.
+            w = lapack.dpotrs(factor, np.asfortranarray(self.backward(omega * residual)), lower=1)[0]
+            x = x + omega / alpha * (residual - self.forward(w))
+            weights, n_iter = self.backward(x), n_iter + 1
+            products = self.forward(weights)
+            residual = self.Y - b - products - alpha / omega * x
+            if self.bias:
+                shift = self.weight @ residual / self.weight.sum()
+                b, residual = b + shift, residual - shift
+            goal = np.maximum(self.goal(alpha, x, tol), np.finfo(float).tiny)
+            distance = float((np.linalg.norm(residual, axis=0) / goal).max())
+            if distance <= 1.0 or distance > 0.5 * before:
                 break
-            before, steps = ratio, steps + 1
-        result = self.certify(alpha, coefficients, self.forward(implied), 0.0, tol, "primal", n_iter=steps)
-        return Solution(coefficients, self.mean - self.centre @ implied, result, weights)
+            before = distance
+        result = self.certify(alpha, x, products, b, tol, "primal", n_iter=n_iter)
+        return Solution(x, self.mean + b - self.centre @ weights, result, weights)
 
 
 def explicit_features(kernel: Kernel, X: Any, budget: int) -> Any:
