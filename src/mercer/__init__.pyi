@@ -3,8 +3,10 @@ from . import cluster as cluster
 from . import compat as compat
 from . import data as data
 from . import datasets as datasets
+from . import decomposition as decomposition
 from . import discriminant as discriminant
 from . import errors as errors
+from . import features as features
 from . import gp as gp
 from . import gram as gram
 from . import kernels as kernels
@@ -24,10 +26,16 @@ from .cluster import KernelKMeans as KernelKMeans
 from .cluster import SpectralClustering as SpectralClustering
 from .compat.sklearn import patch_sklearn as patch_sklearn
 from .compat.sklearn import unpatch_sklearn as unpatch_sklearn
+from .decomposition import KernelCCA as KernelCCA
+from .decomposition import KernelPCA as KernelPCA
+from .decomposition import KernelPLS as KernelPLS
 from .discriminant import KernelFisherDiscriminant as KernelFisherDiscriminant
 from .discriminant import KernelNearestCentroid as KernelNearestCentroid
 from .discriminant import KernelPerceptron as KernelPerceptron
 from .discriminant import ParzenClassifier as ParzenClassifier
+from .features import MercerMap as MercerMap
+from .features import Nystroem as Nystroem
+from .features import RandomFourier as RandomFourier
 from .gp import GaussianProcessClassifier as GaussianProcessClassifier
 from .gp import GaussianProcessRegressor as GaussianProcessRegressor
 from .logistic import KernelLogisticRegression as KernelLogisticRegression

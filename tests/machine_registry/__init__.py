@@ -19,9 +19,9 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier, is_clusterer, is_outlier_detector, is_regressor
+from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 
-from machine_registry import clusters, discriminants, gp, logistic, ridge, version_space
+from machine_registry import clusters, discriminants, gp, logistic, ridge, spectral, version_space
 
 MACHINES: dict[str, Callable[[], Any]] = {name: make for module in MODULES for name, make in module.MACHINES.items()}
 ROOMS: tuple[ModuleType, ...] = tuple(room for module in MODULES for room in module.ROOMS)
@@ -54,7 +54,7 @@ def lesson(machine: Any, n: int = 60, d: int = 3, seed: int = 0, n_classes: int 
         return X, np.sin(X[:, 0]) + 0.5 * X[:, -1] + 0.2 * rng.normal(size=n)
     classes = rng.permutation(np.arange(n) % n_classes)
     X[:, 0] += 1.5 * classes
-    return (X,) if is_clusterer(machine) or is_outlier_detector(machine) else (X, classes)
+    return (X, classes) if machine.__sklearn_tags__().target_tags.required else (X,)
 
 
 def outputs(machine: Any, X: Any) -> np.ndarray:

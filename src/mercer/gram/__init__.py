@@ -8,6 +8,7 @@ samples: `Expansion`, `distances`, `mmd_test`, ...; for a stored matrix there is
 from mercer.gram.alignments import alignment, alignment_gradient, centered_alignment, ideal_kernel
 from mercer.gram.centering import center, normalize
 from mercer.gram.diagnosis import Diagnosis, Finding, diagnose
+from mercer.gram.eigenpairs import Eigenpairs, leading_eigenpairs
 from mercer.gram.expansions import Expansion
 from mercer.gram.feature_space import Centrality, centrality, distances, distances_to_mean
 from mercer.gram.linear import LinearGram
@@ -22,6 +23,7 @@ from mercer.gram.two_samples import TwoSampleTest, mmd, mmd_test, squared_mmd
 __all__ = [
     "Centrality",
     "Diagnosis",
+    "Eigenpairs",
     "Expansion",
     "Finding",
     "FunctionGram",
@@ -48,6 +50,7 @@ __all__ = [
     "ideal_kernel",
     "is_conditionally_psd",
     "is_psd",
+    "leading_eigenpairs",
     "low_rank",
     "make_gram",
     "memory_budget",

@@ -258,6 +258,13 @@ class Kernel(BaseEstimator):
         """Prepared samples as sparse features whose inner products are the kernel, for kernels that have them."""
         return None
 
+    def _frequencies(self, rng: np.random.RandomState, n: int, d: int) -> tuple[np.ndarray, float] | None:
+        """Draws from the spectral measure of a kernel k(x - x') on d features, for kernels that are known to have one.
+
+        By Bochner's theorem k(x - x') = k(0) E[cos(w . (x - x'))]. Gives n frequencies w, shape (n, d), and k(0).
+        """
+        return None
+
     def _diag(self, X) -> np.ndarray:
         n = n_samples(X)
         parts = (take(X, slice(start, start + DIAGONAL_BLOCK)) for start in range(0, n, DIAGONAL_BLOCK))

@@ -8,6 +8,7 @@ are expansions over some of them. What such functions are good for is told by `K
 from mercer.machines.base import VECTORS, KernelMachine, Machine
 from mercer.machines.expansions import KernelClassifier, KernelRegressor, KernelTransformer
 from mercer.machines.labels import ClassWeight, Labelled
+from mercer.machines.spectral import SpectralMachine
 
 __all__ = [
     "VECTORS",
@@ -18,4 +19,5 @@ __all__ = [
     "KernelTransformer",
     "Labelled",
     "Machine",
+    "SpectralMachine",
 ]

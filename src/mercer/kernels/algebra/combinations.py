@@ -84,6 +84,9 @@ class Constant(Kernel):
     def _vjp(self, X, W):
         return {"value": float(W.sum())}
 
+    def _frequencies(self, rng, n, d):
+        return np.zeros((n, d)), float(self.value)
+
     def _sparse_features(self, X):
         n = n_samples(X)
         return SparseFeatures(np.zeros(n, np.uint64), np.full(n, np.sqrt(self.value)), np.arange(n + 1))
@@ -172,6 +175,16 @@ class Sum(Composite):
         """
         return side_by_side([kernel.features(X) for kernel in self._ready(X).kernels])
 
+    def _frequencies(self, rng, n, d):
+        # A mixture of the measures of the terms, each with the share k_r(0).
+        parts = [kernel._frequencies(rng, n, d) for kernel in self.kernels]
+        if any(part is None for part in parts):
+            return None
+        heights = np.array([height for _, height in parts])
+        total = float(heights.sum())
+        which = rng.choice(len(parts), size=n, p=heights / total) if total else np.zeros(n, dtype=int)
+        return np.stack([frequencies for frequencies, _ in parts])[which, np.arange(n)], total
+
     def _sparse_features(self, X):
         parts = [kernel._sparse_features(x) for kernel, x in self._each(X)]
         return None if any(part is None for part in parts) else SparseFeatures.side_by_side(parts)
@@ -253,6 +266,13 @@ class Product(Composite):
 
     def _log_vjp(self, X, W):
         return self._by_position(kernel._log_vjp(x, W) for kernel, x in self._each(X))
+
+    def _frequencies(self, rng, n, d):
+        # The measure of a product is the convolution of the measures: frequencies add up.
+        parts = [kernel._frequencies(rng, n, d) for kernel in self.kernels]
+        if any(part is None for part in parts):
+            return None
+        return reduce(add, (part[0] for part in parts)), reduce(mul, (part[1] for part in parts))
 
     @property
     def infinitely_divisible(self) -> bool:  # type: ignore[override]

@@ -107,6 +107,9 @@ class RBF(VectorKernel):
             return NativeSpec("l2", "exp", centre=True, weights=np.sqrt(np.asarray(self.gamma, dtype=np.float64)))
         return NativeSpec("l2", "exp", (float(self.gamma), 0.0, 0.0), centre=True)
 
+    def _frequencies(self, rng, n, d):
+        return rng.standard_normal((n, d)) * np.sqrt(2 * np.asarray(self.gamma, dtype=np.float64)), 1.0
+
     def _vjp_rows(self, X, Y, W):
         D = -W * self._matrix(X, Y)
         if np.ndim(self.gamma):
@@ -180,6 +183,9 @@ class Exponential(VectorKernel):
     def native(self):
         return NativeSpec("l2", "exp_sqrt", (float(self.gamma), 0.0, 0.0), centre=True)
 
+    def _frequencies(self, rng, n, d):
+        return self.gamma * _student(rng, n, d, 1.0), 1.0
+
     def _vjp_rows(self, X, Y, W):
         distance = np.sqrt(measure("l2", X, Y))
         return {"gamma": -float(np.vdot(W, distance * np.exp(-self.gamma * distance)))}
@@ -229,6 +235,9 @@ class Laplacian(VectorKernel):
 
     def native(self):
         return NativeSpec("l1", "exp", (float(self.gamma), 0.0, 0.0), centre=True)
+
+    def _frequencies(self, rng, n, d):
+        return self.gamma * rng.standard_cauchy((n, d)), 1.0  # a product over the features
 
     def _vjp_rows(self, X, Y, W):
         T = measure("l1", X, Y)
@@ -349,6 +358,10 @@ class Matern(_LengthScaleKernel):
     def _dot(self, X, Y, V):
         return super()._dot(X, Y, V) if self.native() else self._dot_in_blocks(X, Y, V)
 
+    def _frequencies(self, rng, n, d):
+        # The spectral density of eq. 4.15 in [1]_ is Student's, with 2 nu degrees of freedom.
+        return _student(rng, n, d, 2 * self.nu) / np.asarray(self.length_scale, dtype=np.float64), 1.0
+
     def _vjp_rows(self, X, Y, W):
         T = self._scaled(X, Y)
         if self.nu == np.inf:
@@ -411,6 +424,11 @@ class RationalQuadratic(_LengthScaleKernel):
         parameters = (scale**2 / (2 * self.alpha), float(self.alpha), 0.0)
         return NativeSpec("l2", "rational", parameters, centre=True, weights=weights)
 
+    def _frequencies(self, rng, n, d):
+        # A mixture of Gaussian kernels whose inverse squared widths have a gamma distribution, eq. 4.20 in [1]_.
+        width = rng.gamma(self.alpha, 1.0 / self.alpha, size=(n, 1))
+        return np.sqrt(width) * rng.standard_normal((n, d)) / np.asarray(self.length_scale, dtype=np.float64), 1.0
+
     def _vjp_rows(self, X, Y, W):
         T = self._scaled(X, Y)
         base = 1 + T / (2 * self.alpha)
@@ -434,6 +452,12 @@ def _matern(u: np.ndarray, nu: float) -> np.ndarray:
     # K_nu overflows only where u is so small that two terms of the series are exact.
     series = 1.0 - u * u / (4 * (nu - 1)) if nu > 1 else np.ones_like(u)
     return np.where(np.isfinite(values), np.minimum(values, 1.0), series)
+
+
+def _student(rng: np.random.RandomState, n: int, d: int, freedom: float) -> np.ndarray:
+    """Draws from Student's distribution in d dimensions; with infinite freedom it is the normal one."""
+    normal = rng.standard_normal((n, d))
+    return normal if freedom == np.inf else normal * np.sqrt(freedom / rng.chisquare(freedom, size=(n, 1)))
 
 
 def _check_per_feature(name: str, value: Any, X: Any) -> None:
