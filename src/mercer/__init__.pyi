@@ -39,8 +39,8 @@ from .features import RandomFourier as RandomFourier
 from .gp import GaussianProcessClassifier as GaussianProcessClassifier
 from .gp import GaussianProcessRegressor as GaussianProcessRegressor
 from .logistic import KernelLogisticRegression as KernelLogisticRegression
-from .ridge import KernelRidge as KernelRidge
 from .ridge import LSSVC as LSSVC
+from .ridge import KernelRidge as KernelRidge
 from .selection import GradientTuned as GradientTuned
 from .selection import Tuned as Tuned
 from .selection import TunedOneClassSVM as TunedOneClassSVM

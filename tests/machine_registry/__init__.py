@@ -15,13 +15,27 @@ and, where there is something to say,
 """
 
 from collections.abc import Callable
+from importlib import import_module
+from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 
-from machine_registry import clusters, discriminants, gp, logistic, ridge, spectral, version_space
+__all__ = [
+    "MACHINES",
+    "NO_EXPANSION",
+    "ON_VECTORS",
+    "ORDERED",
+    "OWN_KERNEL",
+    "ROOMS",
+    "expected_failures",
+    "lesson",
+    "outputs",
+]
+
+MODULES = tuple(import_module(f"machine_registry.{module.name}") for module in iter_modules(__path__))
 
 MACHINES: dict[str, Callable[[], Any]] = {name: make for module in MODULES for name, make in module.MACHINES.items()}
 ROOMS: tuple[ModuleType, ...] = tuple(room for module in MODULES for room in module.ROOMS)
