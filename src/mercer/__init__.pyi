@@ -15,6 +15,7 @@ from . import models as models
 from . import multiclass as multiclass
 from . import plots as plots
 from . import problems as problems
+from . import regularized as regularized
 from . import ridge as ridge
 from . import selection as selection
 from . import solvers as solvers
@@ -39,6 +40,8 @@ from .features import RandomFourier as RandomFourier
 from .gp import GaussianProcessClassifier as GaussianProcessClassifier
 from .gp import GaussianProcessRegressor as GaussianProcessRegressor
 from .logistic import KernelLogisticRegression as KernelLogisticRegression
+from .regularized import RegularizedClassifier as RegularizedClassifier
+from .regularized import RegularizedRegressor as RegularizedRegressor
 from .ridge import LSSVC as LSSVC
 from .ridge import KernelRidge as KernelRidge
 from .selection import GradientTuned as GradientTuned

@@ -1,0 +1,23 @@
+"""The representer theorem as estimators: any convex loss, any penalty on the norm, one way to solve and to prove it.
+
+A `Loss` says what a decision value costs, a `Penalty` what the norm of the weights costs. The best function is a
+combination of the samples, whatever they are [P eqs 1.19-1.20].
+"""
+
+from mercer.regularized.losses import EpsilonInsensitive, Hinge, Huber, Logistic, Loss, Pinball, Squared
+from mercer.regularized.machines import RegularizedClassifier, RegularizedRegressor
+from mercer.regularized.penalties import NormPower, Penalty
+
+__all__ = [
+    "EpsilonInsensitive",
+    "Hinge",
+    "Huber",
+    "Logistic",
+    "Loss",
+    "NormPower",
+    "Penalty",
+    "Pinball",
+    "RegularizedClassifier",
+    "RegularizedRegressor",
+    "Squared",
+]
