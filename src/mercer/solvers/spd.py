@@ -19,7 +19,7 @@ __all__ = ["SystemResult", "require_definite", "solve_spd"]
 
 METHODS = Choice("auto", "cholesky", "low_rank")
 # Up to so many samples float32 saves nothing.
-SMALL = 1000
+SMALL = 500
 # A factor in float32 that has not helped after so many steps will not.
 FLOAT32_STEPS = 30
 MAX_ITER = 1000
