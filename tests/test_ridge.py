@@ -49,10 +49,25 @@ def test_system(float32, method, gram):
     assert_allclose(solve_spd(gram(KERNEL, X), ridge, y, method=method).x, result.x[:, 0], rtol=1e-8, atol=1e-10)
 
 
+@pytest.mark.parametrize("n_columns", [1, 2])
+def test_steps_in_float32_stand_in_for_a_factor(float32, monkeypatch, n_columns):
+    """As long as they are few: the preconditioner makes the difference."""
+    monkeypatch.setattr(spd, "STEPS_FOR_A_FACTOR", 5)
+    X, y = lesson(n=200)
+    B = np.column_stack([y, np.ones(200)])[:, :n_columns]
+    for gamma, method in ((0.1, "low rank float32"), (20.0, "cholesky float32")):
+        gram = make_gram(RBF(gamma=gamma), X)
+        result = solve_spd(gram, 1e-3, B)
+        assert (result.status, result.method) == ("solved", method)
+        assert_allclose(result.x, np.linalg.solve(RBF(gamma=gamma)(X) + 1e-3 * np.eye(200), B), rtol=1e-6, atol=1e-7)
+        assert result.relative_residual <= 1e-10
+    assert solve_spd(gram, 0.0, B).method.startswith("cholesky")
+
+
 def test_vectors_far_from_the_origin(float32):
     """In float32 nothing would be left of their differences."""
     X, y = lesson(n=60)
-    result = solve_spd(make_gram(KERNEL, X + 1e5), 0.1, y)
+    result = solve_spd(make_gram(KERNEL, X + 1e7), 0.1, y)
     assert result.method == "cholesky float32"
     assert result.relative_residual <= 1e-10
 
@@ -122,6 +137,18 @@ def test_certificate(kernel, alpha):
     other = a + 0.1 * np.random.default_rng(0).normal(size=len(a))
     error = y - kernel(X) @ other - machine.intercept_
     assert 0.5 * (weight * error**2).sum() + 0.5 * machine.alpha_ * other @ kernel(X) @ other > result.bound
+
+
+def test_gap_of_a_rough_solution():
+    """It is the distance of the two objectives."""
+    X, y = lesson(n=200)
+    machine = KernelRidge(KERNEL, alpha=0.1, tol=1e-2, memory=0.1).fit(X, y)
+    a, K = machine.dual_coef_[0], KERNEL(X)
+    primal = 0.5 * ((y - K @ a) ** 2).sum() + 0.05 * a @ K @ a
+    dual = 0.1 * (a @ y - 0.5 * a @ (K + 0.1 * np.eye(200)) @ a)
+    assert machine.result_.method == "low rank"
+    assert 1e-6 < machine.result_.relative_residual <= 1e-2
+    assert_allclose(machine.result_.gap, primal - dual, rtol=1e-6)
 
 
 def test_constants_and_single_samples():

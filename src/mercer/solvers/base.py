@@ -41,7 +41,7 @@ REMEDIES = {
     "that every direction is as good as another. Raise nu or use a richer kernel",
     "indefinite": "The kernel matrix is not positive semi-definite: the point is stationary, but nothing bounds the "
     "optimum. Use a positive semi-definite kernel for a proof",
-    "stalled": "Rounding keeps it from going on. Raise tol, lower C, or scale the data",
+    "stalled": "Rounding keeps it from going on. Raise tol, regularise more (lower C, raise alpha), or scale the data",
     "max_iter": "It ran into max_iter. Raise max_iter or tol, or scale the data",
     "max_seconds": "It ran into max_seconds. Raise max_seconds or tol, or scale the data",
     "stopped": "The callback stopped it",

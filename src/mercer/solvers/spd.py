@@ -3,10 +3,12 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import count
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 from mercer.errors import IndefiniteError, SingularError
 from mercer.gram import Gram, MatrixGram, VectorGram, low_rank, memory_budget
@@ -17,12 +19,19 @@ __all__ = ["SystemResult", "require_definite", "solve_spd"]
 
 METHODS = Choice("auto", "cholesky", "low_rank")
 # Up to so many samples float32 saves nothing.
-SMALL = 1000
+SMALL = 500
 # A factor in float32 that has not helped after so many steps will not.
 FLOAT32_STEPS = 30
 MAX_ITER = 1000
-# Rank of the preconditioner, in roots of n: its making then costs about as much as some tens of products with K.
-RANK = 10
+# Steps on a float32 matrix in memory: n over this many, for all columns together, take half the time of its factor.
+STEPS_FOR_A_FACTOR = 80
+# They are to make residuals smaller by this each time, which is what float32 can do, ...
+INNER_REDUCTION = 1e-4
+# ... and are watched from here on.
+WATCHED = 8
+# Rank of the preconditioner, in roots of n: its making then costs about as much as some tens of products with K, that
+# for a matrix in memory less, as products with it do.
+RANK, RANK_IN_MEMORY = 10, 6
 # Bytes for every entry of the preconditioner while it is made: the factor, its copy, and what goes into them.
 BYTES_PER_ENTRY = 32
 EPS = float(np.finfo(np.float64).eps)
@@ -41,7 +50,8 @@ class SystemResult:
     relative_residual: float
     """Norm of the residual over that of the right side; the largest of all columns."""
     method: str
-    """"cholesky float32", "cholesky float64" or "low rank": what the steps were preconditioned with."""
+    """What steps were preconditioned with: "cholesky float32", "cholesky float64", "low rank", or "low rank float32":
+    steps of their own on the matrix in float32."""
     rank: int
     """Rank of the preconditioner."""
     n_iter: int
@@ -71,7 +81,8 @@ def solve_spd(
     Conjugate gradients in float64, on products with K that need no stored K, with one of two preconditioners. A
     Cholesky factor in float32 leaves them two or three steps, each of which is a step of iterative refinement; where
     float32 is too coarse the factor is made anew in float64. When no such factor fits the memory, the preconditioner
-    is the randomly pivoted partial Cholesky factor of K [1]_, which takes out the large eigenvalues.
+    is the randomly pivoted partial Cholesky factor of K [1]_, which takes out the large eigenvalues. Where that alone
+    makes a well-conditioned system, steps on the matrix in float32 take less time than its factor and stand in for it.
 
     Parameters
     ----------
@@ -165,14 +176,18 @@ class _System:
 
     def by_cholesky(self, steps: int) -> SystemResult:
         """Refinement of the solution by a factor in float32 or, where that is too coarse, in float64."""
-        if self.gram.n > SMALL:
-            factor, failed = lapack.spotrf(self._matrix32().T, lower=1, clean=0, overwrite_a=1)
+        n = self.gram.n
+        if n > SMALL:
+            matrix = self._matrix32()
+            if (quick := self._by_float32_steps(matrix, steps)) is not None:
+                return quick
+            factor, failed = lapack.spotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
             if not failed and np.isfinite(np.diagonal(factor)).all():
                 result = self.iterate(_by_factor(lapack.spotrs, factor), min(steps, FLOAT32_STEPS))
                 if result.status == "solved" or steps <= FLOAT32_STEPS:
-                    return replace(result, method="cholesky float32", rank=self.gram.n)
-            del factor
-        matrix = self.gram.rows(np.arange(self.gram.n))
+                    return replace(result, method="cholesky float32", rank=n)
+            del matrix, factor
+        matrix = self.gram.rows(np.arange(n))
         _add_to_diagonal(matrix, self.ridge)
         norm = _one_norm(matrix)
         factor, failed = lapack.dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
@@ -180,17 +195,56 @@ class _System:
         if condition < EPS:
             self._refuse(f"its reciprocal condition number is {condition:.2g}")
         result = self.iterate(_by_factor(lapack.dpotrs, factor), steps)
-        return replace(result, method="cholesky float64", rank=self.gram.n)
+        return replace(result, method="cholesky float64", rank=n)
+
+    def _by_float32_steps(self, matrix: np.ndarray, steps: int) -> SystemResult | None:
+        """Refinement by conjugate gradients on the matrix in float32; None where its factor is the better way."""
+        n, n_columns = self.B.shape
+        most = n // (STEPS_FOR_A_FACTOR * n_columns)
+        if most < WATCHED or not self.ridge.all() or not np.isfinite(matrix[0]).all():
+            return None
+        precondition, rank = self._low_rank(min(n, int(RANK_IN_MEMORY * np.sqrt(n))))
+        # With this reduction by each of them, all digits that are wanted take `most` steps.
+        rate = min(self.tol, INNER_REDUCTION) ** (1 / most)
+
+        def product(V: np.ndarray) -> np.ndarray:
+            columns = [blas.ssymv(1.0, matrix.T, v, lower=1) for v in V.T.astype(np.float32)]
+            return np.column_stack(columns).astype(np.float64)
+
+        def solve(R: np.ndarray) -> np.ndarray:
+            sizes = np.maximum(_norms(R), np.finfo(float).tiny)
+            step = count(1)
+
+            def reached(X: np.ndarray, R: np.ndarray) -> bool:
+                left, taken = _norms(R).max(), next(step)
+                if taken >= WATCHED and left > max(INNER_REDUCTION, rate**taken):
+                    raise _TooSlow
+                return bool(left <= INNER_REDUCTION)
+
+            X = np.zeros_like(R)
+            _descend(product, precondition, X, R / sizes, reached, most)
+            return X * sizes
+
+        try:
+            result = self.iterate(solve, min(steps, FLOAT32_STEPS))
+        except _TooSlow:
+            return None
+        return replace(result, method="low rank float32", rank=rank) if result.status == "solved" else None
 
     def by_low_rank(self, steps: int, budget: int, random_state: Any) -> SystemResult:
         """Conjugate gradients that are spared the eigenvalues which some samples account for."""
-        gram, n = self.gram, self.gram.n
+        n = self.gram.n
         if not self.ridge.all():
             self._refuse("it has no ridge, without which the preconditioner of low rank does not work")
-        rank = max(1, min(n, int(RANK * np.sqrt(n)), budget // (BYTES_PER_ENTRY * n)))
+        most = max(1, min(n, int(RANK * np.sqrt(n)), budget // (BYTES_PER_ENTRY * n)))
+        precondition, rank = self._low_rank(most, random_state)
+        return replace(self.iterate(precondition, steps), method="low rank", rank=rank)
+
+    def _low_rank(self, rank: int, random_state: Any = 0) -> tuple[Map, int]:
+        """The inverse of F F' + diag(ridge), with a partial Cholesky factor F of K, and its rank."""
         # When the trace of what is left is below the ridge, the condition number is below two.
-        enough = float(self.ridge.min()) / max(float(gram.diag().sum()), np.finfo(float).tiny)
-        F = low_rank(gram, rank, tol=enough, random_state=random_state).factor
+        enough = float(self.ridge.min()) / max(float(self.gram.diag().sum()), np.finfo(float).tiny)
+        F = low_rank(self.gram, rank, tol=enough, random_state=random_state).factor
         root = np.sqrt(self.ridge)[:, np.newaxis]
         F /= root
         core = F.T @ F
@@ -202,7 +256,7 @@ class _System:
             S = R / root
             return (S - F @ lapack.dpotrs(factor, F.T @ S, lower=1)[0]) / root
 
-        return replace(self.iterate(precondition, steps), method="low rank", rank=F.shape[1])
+        return precondition, F.shape[1]
 
     def _matrix32(self) -> np.ndarray:
         """K + diag(ridge) in float32, symmetric, in memory that may be written over."""
@@ -245,28 +299,11 @@ class _System:
                 status = "max_iter" if n_iter >= steps else "stalled"
                 break
             before = distance
-            n_iter += self._descend(X, R.copy(), precondition, steps - n_iter)
+            near = partial(self._reached, share=0.5)
+            n_iter += _descend(self.product, precondition, X, R.copy(), near, steps - n_iter)
             R = self.B - self.product(X)
         relative = np.divide(_norms(R), self.sizes, out=np.zeros_like(self.sizes), where=self.sizes > 0)
         return SystemResult(X, R, float(relative.max(initial=0.0)), "", 0, n_iter, status, 0.0)
-
-    def _descend(self, X: np.ndarray, R: np.ndarray, precondition: Map, steps: int) -> int:
-        """Steps of conjugate gradients on X, with residual R, until R is small enough; how many."""
-        Z = precondition(R)
-        P, rz = Z.copy(), _inner(R, Z)
-        n_iter = 0
-        while n_iter < steps:
-            n_iter += 1
-            image = self.product(P)
-            length = _quotient(rz, _inner(P, image))
-            X += length * P
-            R -= length * image
-            if self._reached(X, R, 0.5):
-                break
-            Z = precondition(R)
-            rz, last = _inner(R, Z), rz
-            P = Z + _quotient(rz, last) * P
-        return n_iter
 
     def _goal(self, X: np.ndarray) -> np.ndarray:
         """How small the residuals are to be."""
@@ -274,6 +311,30 @@ class _System:
 
     def _reached(self, X: np.ndarray, R: np.ndarray, share: float = 1.0) -> bool:
         return bool((_norms(R) <= share * self._goal(X)).all())
+
+
+class _TooSlow(Exception):
+    """Another way takes less time."""
+
+
+def _descend(
+    product: Map, precondition: Map, X: np.ndarray, R: np.ndarray, reached: Callable[..., bool], steps: int
+) -> int:
+    """Steps of conjugate gradients on X, with residual R, until R is small enough; how many. Both are written over."""
+    Z = precondition(R)
+    P, rz, n_iter = Z.copy(), _inner(R, Z), 0
+    while n_iter < steps:
+        n_iter += 1
+        image = product(P)
+        length = _quotient(rz, _inner(P, image))
+        X += length * P
+        R -= length * image
+        if reached(X, R):
+            break
+        Z = precondition(R)
+        rz, last = _inner(R, Z), rz
+        P = Z + _quotient(rz, last) * P
+    return n_iter
 
 
 def require_definite(gram: Gram, owner: str) -> None:
