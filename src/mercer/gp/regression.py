@@ -55,7 +55,7 @@ class GaussianProcessRegressor(KernelRegressor, GaussianProcess):
         those of the normalised values.
     max_iter : int >= 1, default=100
         Most steps of the search from one start.
-    tol : float > 0, default=1e-5
+    tol : float > 0, default=1e-4
         Largest slope of the log evidence per sample in the logarithm of a parameter; smaller is more exact.
     random_state : int, RandomState or None, default=0
         Draws the starts.
@@ -140,7 +140,7 @@ class GaussianProcessRegressor(KernelRegressor, GaussianProcess):
         n_restarts_optimizer=0,
         normalize_y=False,
         max_iter=100,
-        tol=1e-5,
+        tol=1e-4,
         random_state=0,
         n_threads=None,
     ):
