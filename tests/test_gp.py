@@ -61,6 +61,9 @@ def test_bounds_are_kept_and_told(kind, curve):
     machine = kind(RBF(gamma=0.05), bounds={"kernel__gamma": (0.01, 0.1)}).fit(*lesson_for(kind, curve))
     assert_allclose(machine.kernel_.gamma, 0.1)
     assert machine.result_.at_limit == ("kernel__gamma",)
+    machine = kind(RBF(gamma=300.0), bounds={"kernel__gamma": (200.0, 400.0)}).fit(*lesson_for(kind, curve))
+    assert_allclose(machine.kernel_.gamma, 200.0)
+    assert machine.result_.at_limit == ("kernel__gamma",)
     machine = kind(RBF(gamma=0.05), bounds=1.5, optimize=["kernel__gamma"]).fit(*lesson_for(kind, curve))
     assert_allclose(machine.kernel_.gamma, 0.075)
 
