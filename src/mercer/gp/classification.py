@@ -176,11 +176,10 @@ class GaussianProcessClassifier(KernelClassifier, GaussianProcess):
         evidence = LaplaceEvidence(prior, signs[used], weight[used])
         values = self._maximize(evidence, prior, signs.shape[1] * float(weight.sum()))
         self._modes = evidence.modes(values)
-        self.log_marginal_likelihood_ = sum(mode.log_evidence for mode in self._modes)
         coefficients = np.zeros((signs.shape[1], n_samples(X)))
         coefficients[:, used] = [self.amplitude_ * mode.a for mode in self._modes]
         self._keep_expansion(X, coefficients, 0.0, support=used)
-        self._warn_unless_stationary()
+        self._conclude(sum(mode.log_evidence for mode in self._modes))
 
     # --- the posterior ------------------------------------------------------------------------------------
 
