@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer.errors import IndefiniteError
 from mercer.gp import GaussianProcessClassifier, GaussianProcessRegressor
-from mercer.gp.base import WALL, Objective
+from mercer.gp.base import Objective
 from mercer.kernels import RBF, FromFunction, GapWeighted, Indexed
 from mercer.logscale import Packed
 
@@ -61,6 +61,9 @@ def test_bounds_are_kept_and_told(kind, curve):
     machine = kind(RBF(gamma=0.05), bounds={"kernel__gamma": (0.01, 0.1)}).fit(*lesson_for(kind, curve))
     assert_allclose(machine.kernel_.gamma, 0.1)
     assert machine.result_.at_limit == ("kernel__gamma",)
+    machine = kind(RBF(gamma=300.0), bounds={"kernel__gamma": (200.0, 400.0)}).fit(*lesson_for(kind, curve))
+    assert_allclose(machine.kernel_.gamma, 200.0)
+    assert machine.result_.at_limit == ("kernel__gamma",)
     machine = kind(RBF(gamma=0.05), bounds=1.5, optimize=["kernel__gamma"]).fit(*lesson_for(kind, curve))
     assert_allclose(machine.kernel_.gamma, 0.075)
 
@@ -92,8 +95,9 @@ def test_a_step_to_a_matrix_without_a_factor_is_a_wall(curve):
     objective = Objective(evidence, {}, Packed.of({"noise": 1.0}), 1.0)
     with pytest.raises(IndefiniteError, match="no factor"):
         objective(np.log([0.1]))
-    objective.started = True
-    assert objective(np.log([0.1]))[0] == WALL
+    objective.wall = 100.0
+    value, slope = objective(np.log([0.1]))
+    assert (value, slope[0]) == (100.0, 0.0)
     assert objective(np.zeros(1))[0] == 1.0
 
 
@@ -183,3 +187,18 @@ def test_decisions_are_log_odds(curve):
         mean, std = machine.latent(new)
         assert_allclose(mean.reshape(20, -1), machine.kernel_(new, machine.support_vectors_) @ machine.dual_coef_.T)
         assert mean.shape == std.shape == decision.shape
+
+
+def test_a_search_goes_around_matrices_without_a_factor(curve):
+    """Kernel parameters for which the matrix is not positive definite are left alone."""
+    X, y = curve
+
+    class Fragile(RBF):
+        def _matrix(self, X, Y):
+            return super()._matrix(X, Y) * (-1.0 if self.gamma > 0.5 else 1.0)
+
+    free, fragile = (GaussianProcessRegressor(kind(gamma=0.1)) for kind in (RBF, Fragile))
+    assert free.fit(X, y).kernel_.gamma > 0.5
+    with pytest.warns(ConvergenceWarning, match="stalled"):
+        fragile.fit(X, y)
+    assert 0.1 < fragile.kernel_.gamma <= 0.5

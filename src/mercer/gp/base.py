@@ -3,7 +3,7 @@
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -28,8 +28,8 @@ Evidence = Callable[[dict[str, Any]], tuple[float, dict[str, Any]]]
 FACTOR = 1e5
 # A step that changes the evidence by a smaller part is lost in rounding.
 SMALLEST_STEP = 1e-14
-# Where a step leads to a matrix that cannot be factorised, the descent sees a wall of this height.
-WALL = 1e6
+# Where a step leads to a matrix that cannot be factorised, the descent sees a wall: so many times what it began with.
+WALL = 1e3
 
 REMEDIES = {
     "max_iter": "It ran into max_iter. Raise max_iter or tol",
@@ -174,24 +174,21 @@ class GaussianProcess(KernelMachine):
     # --- the parameters -----------------------------------------------------------------------------------
 
     def _maximize(self, evidence: Evidence, prior: Prior, size: float) -> dict[str, Any]:
-        """All parameters, those to be tuned where the evidence is largest; keeps what is found of it."""
+        """All parameters, those to be tuned where the evidence is largest; keeps how that was found."""
         began = time.perf_counter()
         given = {name: float(getattr(self, name)) for name in self._own}
         chosen = self._to_tune(given, prior)
         if not any(name.startswith("kernel__") for name in chosen):
             prior.fix()
         if not chosen:
-            self.result_ = EvidenceResult(
-                "given", evidence(given)[0], 0.0, (), 0, 1, time.perf_counter() - began, np.empty(0)
-            )
-            self.log_marginal_likelihood_ = self.result_.log_marginal_likelihood
+            self.result_ = EvidenceResult("given", np.nan, 0.0, (), 0, 1, 0.0, np.empty(0))
             self._keep_parameters(given)
             return given
         packed = Packed.of(chosen)
         low, high = self._limits(packed, prior)
         objective = Objective(evidence, given, packed, size)
-        objective(packed.start)  # a prior that does not work is refused, not avoided
-        objective.started = True
+        at_start, _ = objective(packed.start)  # a prior that does not work is refused, not avoided
+        objective.wall = at_start + WALL * (1 + abs(at_start))
         rng = check_random_state(self.random_state)
         starts = [packed.start, *(rng.uniform(low, high) for _ in range(self.n_restarts_optimizer))]
         ends = [
@@ -213,8 +210,20 @@ class GaussianProcess(KernelMachine):
             seconds=time.perf_counter() - began,
             evidences=np.array([-end.value * size for end in ends]),
         )
-        self.log_marginal_likelihood_ = self.result_.log_marginal_likelihood
         return values
+
+    def _conclude(self, log_evidence: float) -> None:
+        """The evidence of what is kept; a warning where it could be larger."""
+        self.log_marginal_likelihood_ = float(log_evidence)
+        self.result_ = replace(self.result_, log_marginal_likelihood=self.log_marginal_likelihood_)
+        if self.result_.status in REMEDIES:
+            warnings.warn(
+                f"{type(self).__name__} did not reach a stationary point of the evidence (status "
+                f"{self.result_.status}): the slope is {self.result_.stationarity:.3g} after {self.result_.n_iter} "
+                f"steps. {REMEDIES[self.result_.status]}.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
 
     @property
     def n_iter_(self) -> int:
@@ -262,16 +271,6 @@ class GaussianProcess(KernelMachine):
                 high[part] = np.minimum(high[part], np.log(largest) if largest > 0 else np.inf)
         return low, high
 
-    def _warn_unless_stationary(self) -> None:
-        result = self.result_
-        if result.status in REMEDIES:
-            warnings.warn(
-                f"{type(self).__name__} did not reach a stationary point of the evidence (status {result.status}): the "
-                f"slope is {result.stationarity:.3g} after {result.n_iter} steps. {REMEDIES[result.status]}.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-
     # --- new samples --------------------------------------------------------------------------------------
 
     def _compared_in_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
@@ -297,7 +296,9 @@ class Objective:
 
     def __init__(self, evidence: Evidence, given: dict[str, Any], packed: Packed, size: float):
         self.evidence, self.given, self.packed, self.size = evidence, given, packed, size
-        self.n_evaluations, self.started = 0, False
+        self.n_evaluations = 0
+        self.wall: float | None = None
+        """What a matrix without a factor is worth; None: an error."""
         self._last: tuple[bytes, float, np.ndarray] = (b"", 0.0, np.empty(0))
 
     def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
@@ -307,9 +308,9 @@ class Objective:
         try:
             value, slopes = self.evidence(self.given | self.packed.values(theta))
         except IndefiniteError:
-            if not self.started:
+            if self.wall is None:
                 raise
-            return WALL, np.zeros(len(theta))
+            return self.wall, np.zeros(len(theta))
         slope = np.concatenate([np.atleast_1d(slopes[name]) for name in self.packed.parts])
         self._last = theta.tobytes(), -value / self.size, -slope / self.size
         return self._last[1:]

@@ -44,7 +44,7 @@ class GaussianProcessClassifier(KernelClassifier, GaussianProcess):
         Further starts, drawn in the logarithms between the bounds; the best end wins.
     max_iter : int >= 1, default=100
         Most steps of the search from one start.
-    tol : float > 0, default=1e-5
+    tol : float > 0, default=1e-4
         Largest slope of the log evidence per sample in the logarithm of a parameter; smaller is more exact.
     random_state : int, RandomState or None, default=0
         Draws the starts.
@@ -119,7 +119,7 @@ class GaussianProcessClassifier(KernelClassifier, GaussianProcess):
         bounds=1e5,
         n_restarts_optimizer=0,
         max_iter=100,
-        tol=1e-5,
+        tol=1e-4,
         random_state=0,
         n_threads=None,
     ):
@@ -176,11 +176,10 @@ class GaussianProcessClassifier(KernelClassifier, GaussianProcess):
         evidence = LaplaceEvidence(prior, signs[used], weight[used])
         values = self._maximize(evidence, prior, signs.shape[1] * float(weight.sum()))
         self._modes = evidence.modes(values)
-        self.log_marginal_likelihood_ = sum(mode.log_evidence for mode in self._modes)
         coefficients = np.zeros((signs.shape[1], n_samples(X)))
         coefficients[:, used] = [self.amplitude_ * mode.a for mode in self._modes]
         self._keep_expansion(X, coefficients, 0.0, support=used)
-        self._warn_unless_stationary()
+        self._conclude(sum(mode.log_evidence for mode in self._modes))
 
     # --- the posterior ------------------------------------------------------------------------------------
 

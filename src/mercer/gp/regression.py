@@ -55,7 +55,7 @@ class GaussianProcessRegressor(KernelRegressor, GaussianProcess):
         those of the normalised values.
     max_iter : int >= 1, default=100
         Most steps of the search from one start.
-    tol : float > 0, default=1e-5
+    tol : float > 0, default=1e-4
         Largest slope of the log evidence per sample in the logarithm of a parameter; smaller is more exact.
     random_state : int, RandomState or None, default=0
         Draws the starts.
@@ -96,8 +96,9 @@ class GaussianProcessRegressor(KernelRegressor, GaussianProcess):
     Notes
     -----
     One evaluation of the evidence and all its slopes takes one Cholesky factor and one inverse in its place, n^3 flops
-    together, and a pass of the kernel for its derivatives; memory 8 n^2 bytes and the blocks of that pass. A spread
-    costs O(n^2) for each new sample. By LAPACK: equal up to rounding for any number of threads.
+    together, and a pass of the kernel for its derivatives; memory 8 n^2 bytes and the blocks of that pass, 8 n^2 more
+    where the kernel itself is not tuned. A spread costs O(n^2) for each new sample. By LAPACK: equal up to rounding
+    for any number of threads.
 
     The mean is that of ridge regression with the penalty noise / amplitude. The evidence need not have one maximum
     only: a short width with little noise may explain the data as well as a long width with much of it. `result_` says
@@ -140,7 +141,7 @@ class GaussianProcessRegressor(KernelRegressor, GaussianProcess):
         n_restarts_optimizer=0,
         normalize_y=False,
         max_iter=100,
-        tol=1e-5,
+        tol=1e-4,
         random_state=0,
         n_threads=None,
     ):
@@ -191,11 +192,11 @@ class GaussianProcessRegressor(KernelRegressor, GaussianProcess):
         prior = self._make_prior(X, np.bincount(used, weights=weight, minlength=n_samples(X)))
         evidence = RegressionEvidence(prior, (Y - centre) / self._scale, weight)
         values = self._maximize(evidence, prior, Y.shape[1] * float(weight.sum()))
-        self._factor, alpha, self.log_marginal_likelihood_, self._spread = evidence.condition(values)
+        self._factor, alpha, log_evidence, self._spread = evidence.condition(values)
         coefficients = np.zeros((Y.shape[1], n_samples(X)))
         coefficients[:, used] = (self.amplitude_ * self._scale * alpha).T
         self._keep_expansion(X, coefficients, centre, support=used)
-        self._warn_unless_stationary()
+        self._conclude(log_evidence)
 
     # --- the posterior ------------------------------------------------------------------------------------
 

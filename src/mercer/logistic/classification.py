@@ -182,7 +182,8 @@ class KernelLogisticRegression(KernelClassifier):
 
     def _stored(self, gram: Gram) -> Gram:
         """The same matrix in memory, in float64, if there is room for it."""
-        if 8 * gram.n**2 > memory_budget(self.memory) // 2:
+        in_memory = isinstance(gram, MatrixGram) and gram.dtype == np.float64
+        if in_memory or 8 * gram.n**2 > memory_budget(self.memory) // 2:
             return gram
         matrix = np.ascontiguousarray(gram.rows(np.arange(gram.n)))
         return MatrixGram.of_checked(matrix, gram.definite)

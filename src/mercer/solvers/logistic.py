@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from sklearn.base import BaseEstimator
 
-from mercer.gram import low_rank
+from mercer.gram import MatrixGram, low_rank
 from mercer.parameters import Number, check_parameters
 from mercer.problems import LogisticProblem
 from mercer.solvers.base import Certificate, History
@@ -121,14 +121,7 @@ class LogisticNewton(BaseEstimator):
             KD = gram.dot(D)
             violation, gap = problem.violation(D), problem.gap(D, KD, R, b)
             records.append((n_iter, problem.objective(A, KA, b) - gap, gap, violation))
-            if violation <= self.tol:
-                status = "solved"
-                break
-            if n_iter >= self.max_iter:
-                status = "max_iter"
-                break
-            if blind and violation > 0.5 * last:
-                status = "stalled"
+            if violation <= self.tol or n_iter >= self.max_iter or (blind and violation > 0.5 * last):
                 break
             enough = LOOSE * violation * min(1.0, violation)
             step, along, steps = _newton_step(problem, Curvature(problem, KA + b), factor, D, KD, enough)
@@ -136,18 +129,16 @@ class LogisticNewton(BaseEstimator):
             A, KA = A + length * step, KA + length * along
             n_iter, n_products, last = n_iter + 1, n_products + 1 + steps, violation
             blind = abs(change) <= ROUNDING * (1 + abs(records[-1][1]))
-        return self._certify(problem, A, b, status, n_iter, n_products, records, began)
+        return self._certify(problem, A, b, n_products, records, time.perf_counter() - began)
 
     def _certify(
         self,
         problem: LogisticProblem,
         A: np.ndarray,
         b: np.ndarray,
-        status: str,
-        n_iter: int,
         n_products: int,
         records: list[tuple[float, ...]],
-        began: float,
+        seconds: float,
     ) -> LogisticResult:
         """The proof for what is returned, from products of its own."""
         KA = problem.gram.dot(A)
@@ -156,8 +147,8 @@ class LogisticNewton(BaseEstimator):
         D = A - R
         violation, gap = problem.violation(D), problem.gap(D, problem.gram.dot(D), R, b)
         objective = problem.objective(A, KA, b)
-        if status == "solved" and violation > 2 * self.tol:
-            status = "stalled"
+        n_iter = len(records) - 1
+        limit = "max_iter" if n_iter >= self.max_iter else "stalled"
         records[-1] = (n_iter, objective - gap, gap, violation)
         iteration, *samples = np.array(records).T
         return LogisticResult(
@@ -166,10 +157,10 @@ class LogisticNewton(BaseEstimator):
             gap=gap,
             violation=violation,
             n_iter=n_iter,
-            status=status,
-            seconds=time.perf_counter() - began,
+            status="solved" if violation <= self.tol else limit,
+            seconds=seconds,
             precision="float64",
-            kernel_evaluations=(n_products + 2) * problem.gram.n**2,
+            kernel_evaluations=problem.gram.n**2 * (1 if isinstance(problem.gram, MatrixGram) else n_products + 2),
             imbalance=float(np.abs(R.sum(axis=0)).max()) if problem.intercept else 0.0,
             history=History(iteration.astype(np.int64), *samples),
             coefficients=A,
