@@ -4,7 +4,9 @@ from collections.abc import Callable
 
 from benchmarks.compare import (
     classes,
+    clustering,
     company,
+    gp,
     graphs,
     growth,
     joint,
@@ -46,6 +48,8 @@ MODULES = (
     strings,
     graphs,
     trees,
+    gp,
+    clustering,
     imports,
 )
 
@@ -61,6 +65,7 @@ SUMMARIES: dict[str, Callable[[Results], dict | None]] = {
     "sweep": sweep.summary,
     "graphs": graphs.summary,
     "strings": strings.summary,
+    "clusters": clustering.summary,
     "import": imports.summary,
 }
 

@@ -55,6 +55,9 @@ LINEAR_JOINT_SOLVERS: dict[str, Callable[[], solvers.LinearBlockDescent]] = {
 # For the L1 penalty.
 SPARSE_SOLVERS: dict[str, Callable[[], solvers.SparseNewton]] = {"SparseNewton": lambda: solvers.SparseNewton()}
 
+# Solvers of `LogisticProblem`.
+LOGISTIC_SOLVERS: dict[str, Callable[[], solvers.LogisticNewton]] = {"LogisticNewton": lambda: solvers.LogisticNewton()}
+
 # They need a `LinearGram`.
 LINEAR_SOLVERS: dict[str, Callable[[], Solver]] = {
     "CoordinateDescent": lambda: solvers.CoordinateDescent(),

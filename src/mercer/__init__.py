@@ -27,6 +27,7 @@ _ROOMS = (
     "gp",
     "gram",
     "kernels",
+    "logistic",
     "models",
     "multiclass",
     "plots",
@@ -36,8 +37,11 @@ _ROOMS = (
     "solvers",
     "svm",
     "threads",
+    "version_space",
 )
 _ROOM_OF = {
+    "AnalyticCenterMachine": "version_space",
+    "BayesPointMachine": "version_space",
     "Calibrated": "calibration",
     "GaussianProcessClassifier": "gp",
     "GaussianProcessRegressor": "gp",
@@ -45,6 +49,7 @@ _ROOM_OF = {
     "KernelCCA": "decomposition",
     "KernelFisherDiscriminant": "discriminant",
     "KernelKMeans": "cluster",
+    "KernelLogisticRegression": "logistic",
     "KernelNearestCentroid": "discriminant",
     "KernelPCA": "decomposition",
     "KernelPLS": "decomposition",

@@ -10,6 +10,7 @@ from . import features as features
 from . import gp as gp
 from . import gram as gram
 from . import kernels as kernels
+from . import logistic as logistic
 from . import models as models
 from . import multiclass as multiclass
 from . import plots as plots
@@ -19,6 +20,7 @@ from . import selection as selection
 from . import solvers as solvers
 from . import svm as svm
 from . import threads as threads
+from . import version_space as version_space
 from .calibration import Calibrated as Calibrated
 from .cluster import KernelKMeans as KernelKMeans
 from .cluster import SpectralClustering as SpectralClustering
@@ -36,6 +38,7 @@ from .features import Nystroem as Nystroem
 from .features import RandomFourier as RandomFourier
 from .gp import GaussianProcessClassifier as GaussianProcessClassifier
 from .gp import GaussianProcessRegressor as GaussianProcessRegressor
+from .logistic import KernelLogisticRegression as KernelLogisticRegression
 from .ridge import LSSVC as LSSVC
 from .ridge import KernelRidge as KernelRidge
 from .selection import GradientTuned as GradientTuned
@@ -53,5 +56,7 @@ from .svm import NuSVC as NuSVC
 from .svm import NuSVR as NuSVR
 from .svm import OneClassSVM as OneClassSVM
 from .svm import QuantileSVR as QuantileSVR
+from .version_space import AnalyticCenterMachine as AnalyticCenterMachine
+from .version_space import BayesPointMachine as BayesPointMachine
 
 __version__: str

@@ -15,13 +15,13 @@ and, where there is something to say,
 """
 
 from collections.abc import Callable
+from importlib import import_module
+from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector, is_regressor
-
-from machine_registry import clusters, discriminants, gp, ridge, spectral
 
 __all__ = [
     "MACHINES",
@@ -35,7 +35,7 @@ __all__ = [
     "outputs",
 ]
 
-MODULES: tuple[Any, ...] = (clusters, discriminants, gp, ridge, spectral)
+MODULES = tuple(import_module(f"machine_registry.{module.name}") for module in iter_modules(__path__))
 
 MACHINES: dict[str, Callable[[], Any]] = {name: make for module in MODULES for name, make in module.MACHINES.items()}
 ROOMS: tuple[ModuleType, ...] = tuple(room for module in MODULES for room in module.ROOMS)

@@ -71,9 +71,9 @@ class KernelKMeans(ClusterMixin, KernelTransformer):
         \min_{c} \sum_i \omega_i \| \phi(x_i) - m_{c_i} \|^2, \qquad
         m_c = \frac{\sum_{c_i = c} \omega_i \phi(x_i)}{\sum_{c_i = c} \omega_i}
 
-    Samples go to the nearest mean and means follow, until nothing moves (Lloyd). Distances need kernel values only [2]_,
-    so that clusters may have any shape and samples may be anything that has a kernel. It is a local minimum: the best of
-    several starts is kept.
+    Samples go to the nearest mean and means follow, until nothing moves (Lloyd). Distances need kernel values only
+    [2]_, so that clusters may have any shape and samples may be anything that has a kernel. It is a local minimum: the
+    best of several starts is kept.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ class KernelPerceptron(KernelClassifier):
     margin_ : float
         Of the function that the passes ended with, before it is averaged: the smallest :math:`y_i f(x_i)` over the
         length of :math:`(w, b)`; for more classes, the smallest difference to the function of another class over the
-        length of all. Negative if it does not separate them.
+        length of all. Negative if it does not separate them, 0 if it has no length.
     radius_ : float
         R. If `separated_`, ``n_mistakes_ <= (radius_ / margin_) ** 2`` for two classes, twice that for more: the
         largest margin is no smaller than this one.
@@ -181,7 +181,8 @@ class KernelPerceptron(KernelClassifier):
             if self.n_mistakes_ == before:
                 break
         self.separated_ = bool((leads > 0).all())
-        self.margin_ = float(leads.min() / np.sqrt((coefficients * values).sum()))
+        squared_norm = float((coefficients * values).sum())  # of (w, b), or of all of them together
+        self.margin_ = float(leads.min()) / squared_norm**0.5 if squared_norm > 0 else 0.0
         return coefficients - late / n_seen if self.averaged else coefficients
 
     def _rows(self, gram: Gram) -> Callable[[int], np.ndarray]:

@@ -4,6 +4,7 @@ from mercer.problems.batch import DualProblems
 from mercer.problems.classification import hull_distance, nu_margin, soft_margin
 from mercer.problems.dual import DualProblem, Offsets
 from mercer.problems.joint import JointProblem, crammer_singer, lee_lin_wahba, weston_watkins
+from mercer.problems.logistic import LogisticProblem, logistic
 from mercer.problems.novelty import enclosing_ball, one_class
 from mercer.problems.regression import epsilon_tube, nu_tube, pinball
 from mercer.problems.simplex import BlockSimplexProblem
@@ -13,12 +14,14 @@ __all__ = [
     "DualProblem",
     "DualProblems",
     "JointProblem",
+    "LogisticProblem",
     "Offsets",
     "crammer_singer",
     "enclosing_ball",
     "epsilon_tube",
     "hull_distance",
     "lee_lin_wahba",
+    "logistic",
     "nu_margin",
     "nu_tube",
     "one_class",

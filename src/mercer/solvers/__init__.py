@@ -19,6 +19,7 @@ from mercer.solvers.interior_point import InteriorPoint
 from mercer.solvers.joint import BlockDescent, JointResult
 from mercer.solvers.joint_linear import LinearBlockDescent
 from mercer.solvers.linear import LinearSolver
+from mercer.solvers.logistic import LogisticNewton, LogisticResult
 from mercer.solvers.newton import ProximalNewton
 from mercer.solvers.simple import SimpleSMO
 from mercer.solvers.smo import SMO
@@ -38,6 +39,8 @@ __all__ = [
     "JointResult",
     "LinearBlockDescent",
     "LinearSolver",
+    "LogisticNewton",
+    "LogisticResult",
     "PrimalSubgradient",
     "Progress",
     "ProjectedGradient",

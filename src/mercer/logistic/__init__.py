@@ -1,0 +1,5 @@
+"""Logistic regression with kernels."""
+
+from mercer.logistic.classification import KernelLogisticRegression
+
+__all__ = ["KernelLogisticRegression"]

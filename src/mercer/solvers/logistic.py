@@ -1,0 +1,321 @@
+"""Newton's method for logistic regression with a kernel."""
+
+import time
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from sklearn.base import BaseEstimator
+
+from mercer.gram import low_rank
+from mercer.parameters import Number, check_parameters
+from mercer.problems import LogisticProblem
+from mercer.solvers.base import Certificate, History
+
+__all__ = ["LogisticNewton", "LogisticResult"]
+
+# Rows of the matrix that the preconditioner factorises, at most, and the least rank for many classes.
+PRECONDITIONER, LEAST_RANK = 1000, 32
+CONJUGATE_STEPS = 500
+# Newton's equations are solved to this part of the violation, and to the same part of its square once that is smaller.
+LOOSE = 0.1
+# The decrease that a step must bring, as a part of what its slope promises.
+ARMIJO, HALVINGS = 1e-4, 40
+# A change of the objective by a smaller part is rounding.
+ROUNDING = 1e-13
+INTERCEPT_STEPS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticResult(Certificate):
+    """The solution of a `LogisticProblem` and the proof of how good it is."""
+
+    coefficients: np.ndarray = field(repr=False)
+    """A, shape (n, n_functions)."""
+    intercepts: np.ndarray = field(repr=False)
+    """b, shape (n_functions,)."""
+    residuals: np.ndarray = field(repr=False)
+    """R, the feasible point of the dual, shape (n, n_functions)."""
+
+
+class LogisticNewton(BaseEstimator):
+    r"""Newton's method for logistic regression, its equations by preconditioned conjugate gradients.
+
+    For the residuals R, the derivative W of minus them, and the best intercepts for every function, a step D of the
+    coefficients A solves
+
+    .. math:: D + W K D = R - A,
+
+    which is the step of iteratively reweighted least squares. With W = V V' it is D = (R - A) - V u, where
+
+    .. math:: (1 + V^T K V) u = V^T K (R - A)
+
+    is symmetric and never worse conditioned than the prior. The intercepts are part of W: what they can undo is
+    projected out of V. The preconditioner is the same matrix with the partial Cholesky factor of K in its place
+    (`mercer.gram.low_rank`); where its rank is that of K, as for few samples or features, one or two steps are enough.
+
+    Parameters
+    ----------
+    tol : float > 0, default=1e-6
+        Largest difference of a coefficient from what it is at the optimum, price times (target - probability), in
+        units of the price.
+    max_iter : int >= 1, default=100
+        Most Newton steps.
+
+    See Also
+    --------
+    mercer.problems.LogisticProblem : What it solves.
+
+    Notes
+    -----
+    A Newton step costs some products with K, O(n^2 n_functions) each, and O(n r^2 n_functions^2) for the preconditioner
+    of rank r <= 1000 / n_functions. By BLAS and LAPACK: equal up to rounding for any number of threads.
+
+    References
+    ----------
+    .. [1] C. M. Bishop, Pattern Recognition and Machine Learning, 2006, sections 4.3.3 and 7.1.2.
+    .. [2] C. E. Rasmussen, C. K. I. Williams, Gaussian Processes for Machine Learning, 2006, section 3.4.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.gram import MatrixGram
+    >>> from mercer.problems import logistic
+    >>> from mercer.solvers import LogisticNewton
+    >>> X = np.array([[-1.0], [-0.5], [0.2], [2.0]])
+    >>> problem = logistic(MatrixGram(X @ X.T), np.array([0, 1, 0, 1]), np.full(4, 10.0))
+    >>> result = LogisticNewton().solve(problem)
+    >>> result.status, (X.T @ result.coefficients).round(3)
+    ('solved', array([[0.978]]))
+    """
+
+    _parameters: ClassVar[dict[str, Any]] = {"tol": Number(0, above=True), "max_iter": Number(1, integer=True)}
+
+    def __init__(self, tol=1e-6, max_iter=100):
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def solve(self, problem: LogisticProblem) -> LogisticResult:
+        """The solution, with its certificate.
+
+        Parameters
+        ----------
+        problem : LogisticProblem
+
+        Returns
+        -------
+        LogisticResult
+        """
+        check_parameters(self)
+        began = time.perf_counter()
+        gram, k = problem.gram, problem.n_functions
+        factor = low_rank(gram, min(gram.n, max(LEAST_RANK, PRECONDITIONER // k))).factor
+        A = KA = np.zeros_like(problem.targets)
+        b = best_intercepts(problem, KA, np.zeros(k))
+        records: list[tuple[float, ...]] = []
+        n_iter, n_products, last, blind = 0, 0, np.inf, False
+        while True:
+            R = problem.residuals(KA + b)
+            D = R - A
+            KD = gram.dot(D)
+            violation, gap = problem.violation(D), problem.gap(D, KD, R, b)
+            records.append((n_iter, problem.objective(A, KA, b) - gap, gap, violation))
+            if violation <= self.tol:
+                status = "solved"
+                break
+            if n_iter >= self.max_iter:
+                status = "max_iter"
+                break
+            if blind and violation > 0.5 * last:
+                status = "stalled"
+                break
+            enough = LOOSE * violation * min(1.0, violation)
+            step, along, steps = _newton_step(problem, Curvature(problem, KA + b), factor, D, KD, enough)
+            length, b, change = _search(problem, A, KA, b, step, along, -float(np.vdot(D, along)))
+            A, KA = A + length * step, KA + length * along
+            n_iter, n_products, last = n_iter + 1, n_products + 1 + steps, violation
+            blind = abs(change) <= ROUNDING * (1 + abs(records[-1][1]))
+        return self._certify(problem, A, b, status, n_iter, n_products, records, began)
+
+    def _certify(
+        self,
+        problem: LogisticProblem,
+        A: np.ndarray,
+        b: np.ndarray,
+        status: str,
+        n_iter: int,
+        n_products: int,
+        records: list[tuple[float, ...]],
+        began: float,
+    ) -> LogisticResult:
+        """The proof for what is returned, from products of its own."""
+        KA = problem.gram.dot(A)
+        b = best_intercepts(problem, KA, b)
+        R = problem.residuals(KA + b)
+        D = A - R
+        violation, gap = problem.violation(D), problem.gap(D, problem.gram.dot(D), R, b)
+        objective = problem.objective(A, KA, b)
+        if status == "solved" and violation > 2 * self.tol:
+            status = "stalled"
+        records[-1] = (n_iter, objective - gap, gap, violation)
+        iteration, *samples = np.array(records).T
+        return LogisticResult(
+            objective=gap - objective,
+            bound=-objective,
+            gap=gap,
+            violation=violation,
+            n_iter=n_iter,
+            status=status,
+            seconds=time.perf_counter() - began,
+            precision="float64",
+            kernel_evaluations=(n_products + 2) * problem.gram.n**2,
+            imbalance=float(np.abs(R.sum(axis=0)).max()) if problem.intercept else 0.0,
+            history=History(iteration.astype(np.int64), *samples),
+            coefficients=A,
+            intercepts=b,
+            residuals=R,
+        )
+
+
+class Curvature:
+    """W, the second derivative of the losses with the intercepts eliminated, and its root: W = V V'.
+
+    For one function W_i = c p (1 - p); for several, blocks c (diag(p) - p p') with the root
+    sqrt(c) (diag(sqrt(p)) - p sqrt(p)').
+    """
+
+    def __init__(self, problem: LogisticProblem, F: np.ndarray):
+        P, c = problem.probabilities(F), problem.prices[:, np.newaxis]
+        self.single = problem.n_functions == 1
+        self.P = P
+        self.root = np.sqrt(c * P * (1 - P)) if self.single else np.sqrt(c * P)
+        self.c = c
+        k = problem.n_functions
+        self.inverse = np.zeros((k, k))
+        self.ones = np.zeros((*P.shape, k))  # V' of the intercepts
+        if problem.intercept:
+            self.ones = np.stack([self._transposed(np.eye(k)[[j]]) for j in range(k)], axis=2)
+            # The intercepts of several functions may all move together: nothing changes, and that is left out.
+            self.inverse = np.linalg.pinv(np.einsum("ijk,ijl->kl", self.ones, self.ones), rcond=1e-12, hermitian=True)
+
+    def _times(self, u: np.ndarray) -> np.ndarray:
+        if self.single:
+            return self.root * u
+        return self.root * u - self.P * np.sqrt(self.c) * (np.sqrt(self.P) * u).sum(axis=1, keepdims=True)
+
+    def _transposed(self, v: np.ndarray) -> np.ndarray:
+        return self.root * v if self.single else self.root * (v - (self.P * v).sum(axis=1, keepdims=True))
+
+    def _project(self, u: np.ndarray) -> np.ndarray:
+        """Without what the intercepts can do."""
+        moved = self.inverse @ np.einsum("ijk,ij->k", self.ones, u)
+        return u - self.ones @ moved
+
+    def times(self, u: np.ndarray) -> np.ndarray:
+        """V u."""
+        return self._times(self._project(u))
+
+    def transposed(self, v: np.ndarray) -> np.ndarray:
+        """V' v."""
+        return self._project(self._transposed(v))
+
+    def compressed(self, F: np.ndarray) -> np.ndarray:
+        """(1 x F)' W (1 x F), shape (k r, k r), functions first."""
+        r, k = F.shape[1], self.P.shape[1]
+        blocks = np.empty((k, r, k, r))
+        for i in range(k):
+            for j in range(i + 1):
+                if i == j:
+                    rooted = (
+                        self.root[:, [i]] * F if self.single else self.root[:, [i]] * np.sqrt(1 - self.P[:, [i]]) * F
+                    )
+                    blocks[i, :, i] = rooted.T @ rooted  # half the work of a general product
+                else:
+                    blocks[i, :, j] = -F.T @ (self.c * self.P[:, [i]] * self.P[:, [j]] * F)
+                    blocks[j, :, i] = blocks[i, :, j].T
+        moments = np.stack([F.T @ self._times(self.ones[..., j]) for j in range(k)], axis=2)  # (r, k, k)
+        flat = moments.transpose(1, 0, 2).reshape(k * r, k)
+        return blocks.reshape(k * r, k * r) - flat @ self.inverse @ flat.T
+
+
+def _search(
+    problem: LogisticProblem,
+    A: np.ndarray,
+    KA: np.ndarray,
+    b: np.ndarray,
+    step: np.ndarray,
+    along: np.ndarray,
+    slope: float,
+) -> tuple[float, np.ndarray, float]:
+    """The length of a step that makes the objective smaller, the intercepts there, and the change of the objective."""
+    loss, linear, quadratic = problem.loss(KA + b), float(np.vdot(A, along)), 0.5 * float(np.vdot(step, along))
+    rounding = ROUNDING * (1 + loss + 0.5 * float(np.vdot(A, KA)))
+    length = 1.0
+    for _ in range(HALVINGS):
+        F = KA + length * along
+        new = best_intercepts(problem, F, b)
+        change = length * (linear + length * quadratic) + problem.loss(F + new) - loss
+        if change <= ARMIJO * length * slope + rounding:
+            return length, new, change
+        length /= 2
+    return 0.0, b, 0.0
+
+
+def _newton_step(
+    problem: LogisticProblem, curvature: Curvature, factor: np.ndarray, q: np.ndarray, Kq: np.ndarray, enough: float
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """D with D + W K D = q, K D, and the number of products with K; the equations are off by V times what is left."""
+    r, k = factor.shape[1], q.shape[1]
+    inner = curvature.compressed(factor)
+    inner.flat[:: r * k + 1] += 1.0
+    known = cho_factor(inner, lower=True, overwrite_a=True, check_finite=False)
+
+    def precondition(v: np.ndarray) -> np.ndarray:
+        # (1 + V' F F' V)^-1 = 1 - V' F (1 + F' W F)^-1 F' V
+        inside = cho_solve(known, (factor.T @ curvature.times(v)).T.ravel(), check_finite=False)
+        return v - curvature.transposed(factor @ inside.reshape(k, r).T)
+
+    right = curvature.transposed(Kq)
+    u, left = np.zeros_like(q), right
+    KVu = np.zeros_like(q)
+    z = precondition(left)
+    p, rho = z, float(np.vdot(left, z))
+    steps = 0
+    while steps < CONJUGATE_STEPS and problem.violation(curvature.times(left)) > enough:
+        KVp = problem.gram.dot(curvature.times(p))
+        Bp = p + curvature.transposed(KVp)
+        length = rho / float(np.vdot(p, Bp))
+        u, KVu, left = u + length * p, KVu + length * KVp, left - length * Bp
+        z = precondition(left)
+        before, rho = rho, float(np.vdot(left, z))
+        p = z + (rho / before) * p
+        steps += 1
+    return q - curvature.times(u), Kq - KVu, steps
+
+
+def best_intercepts(problem: LogisticProblem, F: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """The intercepts of least loss for given functions: the residuals of every function sum to zero."""
+    b = start
+    if not problem.intercept:
+        return b
+    loss, total = problem.loss(F + b), float(problem.prices.sum())
+    for _ in range(INTERCEPT_STEPS):
+        slope = problem.residuals(F + b).sum(axis=0)
+        P = problem.probabilities(F + b)
+        if problem.n_functions == 1:
+            second = np.array([[float(problem.prices @ (P * (1 - P))[:, 0])]])
+        else:
+            weighted = problem.prices[:, np.newaxis] * P
+            second = np.diag(weighted.sum(axis=0)) - weighted.T @ P
+        step = np.linalg.pinv(second, rcond=1e-14, hermitian=True) @ slope
+        length = 1.0
+        for _ in range(HALVINGS):
+            new = problem.loss(F + b + length * step)
+            if new <= loss + ROUNDING * (1 + loss):
+                break
+            length /= 2
+        b, loss = b + length * step, new
+        if np.abs(slope).max() <= 1e-14 * total or np.abs(length * step).max() <= 1e-15 * (1 + np.abs(b).max()):
+            break
+    return b

@@ -1,0 +1,135 @@
+"""What the machines in version space share: the space, a point inside, the function of a direction."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer.errors import IndefiniteError, NotSeparableError
+from mercer.gram import MatrixGram
+from mercer.gram.checks import as_matrix
+from mercer.kernels.samples import n_samples
+from mercer.machines import KernelClassifier
+from mercer.parameters import Choice, Number
+from mercer.problems import soft_margin
+from mercer.solvers import SMO
+from mercer.threads import limit_threads
+
+__all__ = ["VersionSpace", "VersionSpaceMachine"]
+
+# Eigenvalues down to minus this fraction of the largest entry are rounding.
+ROUNDING = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class VersionSpace:
+    """The directions w with :math:`w \\cdot a_i \\ge 0` for all i, where :math:`a_i = y_i \\phi(x_i) / |\\phi(x_i)|`.
+
+    How long the samples are in feature space makes no difference to it, nor to its centres. A direction is written as
+    :math:`w = \\sum_i \\beta_i a_i`.
+    """
+
+    cosines: np.ndarray
+    """Of the angles between the walls' normals, :math:`a_i \\cdot a_j`."""
+
+    def inside(self) -> np.ndarray:
+        """The beta of the centre of the largest ball inside: a support vector machine. [CY §A.2]
+
+        Raises
+        ------
+        NotSeparableError
+            If there is nothing inside.
+        """
+        n = len(self.cosines)
+        problem = soft_margin(
+            MatrixGram(self.cosines, definite=True), np.ones(n), np.full(n, np.inf), bias=False
+        )  # the labels are in the normals
+        return SMO(tol=1e-6).solve(problem).a
+
+
+class VersionSpaceMachine(KernelClassifier):
+    """Base of classifiers whose direction is a centre of version space."""
+
+    _parameters: ClassVar[dict[str, Any]] = {
+        "soft_boundary": Number(0),
+        "fit_intercept": Choice(True, False),
+        "max_iter": Number(1, integer=True),
+    }
+
+    soft_boundary: float
+    fit_intercept: bool
+
+    @abstractmethod
+    def _center(self, space: VersionSpace) -> tuple[np.ndarray, Any]:
+        """The beta of the centre, and what is known of it."""
+
+    @abstractmethod
+    def _keep_results(self, results: list[Any]) -> None:
+        """What is known of the centres, and a warning where they have not been found."""
+
+    def fit(self, X, y):
+        """Learn from samples of two classes, or of more, each against the others.
+
+        Parameters
+        ----------
+        X : n samples
+            Or, with ``kernel="precomputed"``, their kernel matrix of shape (n, n).
+        y : array of shape (n,)
+            Classes.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        NotSeparableError
+            If ``soft_boundary`` is too small for classes that overlap in feature space: there is no version space.
+        IndefiniteError
+            If the kernel matrix has negative eigenvalues that ``soft_boundary`` does not outweigh.
+        """
+        with self._all_or_nothing():
+            self._check_all()
+            X, y = self._take_samples(X, y)
+            weight = np.ones(n_samples(X))
+            codes = self._encode(y, weight)
+            with limit_threads(self.n_threads):
+                gram = self._make_gram(X, weight)
+                K = as_matrix(gram)
+                if not gram.definite:
+                    self._refuse_indefinite(K)
+                if self.fit_intercept:
+                    K = K + 1.0
+                found = [self._direction(K, sign) for sign in self._signs_of(codes).T]
+            coefficients = np.array([direction for direction, _ in found])
+            self._keep_expansion(X, coefficients, coefficients.sum(axis=1) if self.fit_intercept else 0.0)
+            self._keep_results([result for _, result in found])
+        return self
+
+    def _refuse_indefinite(self, K: np.ndarray) -> None:
+        lowest = float(np.linalg.eigvalsh(K)[0])
+        if lowest + self.soft_boundary < -ROUNDING * float(np.abs(K).max()):
+            raise IndefiniteError(
+                f"{type(self).__name__} needs a positive semi-definite kernel matrix, the smallest eigenvalue of this "
+                f"one is {lowest:.3g}; repair it or set soft_boundary above {-lowest:.3g}."
+            )
+
+    def _direction(self, K: np.ndarray, sign: np.ndarray) -> tuple[np.ndarray, Any]:
+        """The coefficients of a centre of length one, and what is known of it."""
+        size = np.sqrt(np.maximum(K.diagonal() + self.soft_boundary, 0.0))
+        used = np.flatnonzero(size > 0)  # the origin of feature space is on every hyperplane
+        normal = sign[used] / size[used]
+        cosines = K[np.ix_(used, used)] * np.outer(normal, normal)
+        np.fill_diagonal(cosines, 1.0)
+        try:
+            beta, result = self._center(VersionSpace(cosines))
+        except NotSeparableError:
+            raise NotSeparableError(
+                f"No hyperplane in feature space separates the classes with soft_boundary={self.soft_boundary:g}: "
+                "version space is empty. Raise soft_boundary or use a richer kernel."
+            ) from None
+        coefficients = np.zeros(len(K))
+        coefficients[used] = normal * beta
+        length = np.sqrt(max(float(coefficients @ (K @ coefficients)), np.finfo(float).tiny))
+        return coefficients / length, result

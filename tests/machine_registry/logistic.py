@@ -1,0 +1,11 @@
+"""Logistic regression."""
+
+from mercer import logistic
+
+ROOMS = (logistic,)
+MACHINES = {
+    "KernelLogisticRegression": lambda: logistic.KernelLogisticRegression(),
+    "KernelLogisticRegression everything": lambda: logistic.KernelLogisticRegression(
+        C=10.0, fit_intercept=False, class_weight="balanced", tol=1e-9, memory=0.01
+    ),
+}
