@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.linalg.blas import dsymv
+from scipy.linalg.blas import dgemm, dsymv
 from sklearn.utils import check_random_state
 
 from mercer.gram.checks import as_matrix, as_weights
@@ -228,9 +228,11 @@ class Weighing:
 
 def symmetric_product(gram: Gram, V: np.ndarray) -> np.ndarray:
     """K @ V; of a matrix in memory and for one column one triangle is read only."""
-    if isinstance(gram, MatrixGram) and gram.matrix.dtype == np.float64 and V.shape[1] == 1:
+    if not isinstance(gram, MatrixGram) or gram.matrix.dtype != np.float64:
+        return gram.dot(np.ascontiguousarray(V))
+    if V.shape[1] == 1:
         return dsymv(1.0, gram.matrix.T, V[:, 0], lower=1)[:, np.newaxis]
-    return gram.dot(np.ascontiguousarray(V))
+    return dgemm(1.0, gram.matrix.T, np.asfortranarray(V))  # columns of K are its rows: the layout that BLAS likes
 
 
 def _lanczos(

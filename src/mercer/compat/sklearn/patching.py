@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import Any
 
 from mercer.compat.sklearn.kernel_machines import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from mercer.compat.sklearn.kernel_pca import KernelPCA
 from mercer.compat.sklearn.kernel_ridge import KernelRidge
 from mercer.compat.sklearn.linear_machines import LinearSVC, LinearSVR
 
@@ -12,13 +13,14 @@ __all__ = ["patch_sklearn", "unpatch_sklearn"]
 # Only public modules are changed: sklearn.svm._classes keeps its classes, so that models of them that were saved can
 # be loaded, and models that are in use saved.
 OURS: dict[str, tuple[Any, ...]] = {
+    "sklearn.decomposition": (KernelPCA,),
     "sklearn.kernel_ridge": (KernelRidge,),
     "sklearn.svm": (SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM),
 }
 
 
 def patch_sklearn() -> None:
-    """Let ``sklearn.svm`` and ``sklearn.kernel_ridge`` have mercer's machines in place of their own.
+    """Let ``sklearn.svm``, ``decomposition`` and ``kernel_ridge`` have mercer's machines in place of their own.
 
     ``from sklearn.svm import SVC`` gives the class of `mercer.compat.sklearn` from now on. Names that were imported
     before stay what they are. A second call changes nothing.
@@ -50,7 +52,7 @@ def patch_sklearn() -> None:
 
 
 def unpatch_sklearn() -> None:
-    """Give ``sklearn.svm`` and ``sklearn.kernel_ridge`` their own classes back.
+    """Give ``sklearn.svm``, ``decomposition`` and ``kernel_ridge`` their own classes back.
 
     See Also
     --------
