@@ -236,6 +236,7 @@ def test_parts_without_connection(rng):
 def test_negative_similarities_keep_apart(rng):
     X = np.concatenate([rng.normal(loc=c, scale=0.3, size=(15, 2)) for c in ([3.0, 1.0], [-3.0, -1.0])])
     machine = SpectralClustering(Linear(), n_clusters=2).fit(X)
+    assert machine.eigenvalues_[0] == pytest.approx(1.0)  # signs that contradict nobody
     assert adjusted_rand_score(machine.labels_, np.repeat([0, 1], 15)) == 1.0
     assert_array_equal(machine.predict(X), machine.labels_)
     with pytest.raises(ValueError, match="nothing that holds"):

@@ -69,6 +69,20 @@ def test_priors(three):
                 kind(priors=priors).fit(X, y)
 
 
+def test_means_that_do_not_lie_apart():
+    """All that is known are the priors; three means on a line have one direction."""
+    X, y = np.array([[-1.0], [1.0], [-1.0], [1.0], [-1.0], [1.0]]), np.array([0, 0, 1, 1, 1, 1])
+    machine = KernelFisherDiscriminant("linear").fit(X, y)
+    assert_allclose(machine.transform(X), 0.0, atol=1e-12)
+    assert_allclose(machine.decision_function(X), np.log(2.0), atol=1e-12)
+    assert_array_equal(machine.explained_variance_ratio_, [0.0])
+    X = np.concatenate([[[c, -1.0], [c, 1.0]] for c in (0.0, 3.0, 6.0)])
+    machine = KernelFisherDiscriminant("linear").fit(X, np.repeat([0, 1, 2], 2))
+    assert_allclose(machine.explained_variance_ratio_, [1.0, 0.0])
+    assert_allclose(machine.transform(X)[:, 1], 0.0, atol=1e-12)
+    assert_array_equal(machine.predict(X), np.repeat([0, 1, 2], 2))
+
+
 def test_what_fisher_refuses(three):
     X, y = three
     with pytest.raises(ValueError, match="the same in feature space"):

@@ -152,3 +152,6 @@ def test_spectral_embedding_by_hand(rng):
     rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     assert_allclose(machine.eigenvalues_, values[:-4:-1], atol=1e-12)
     assert_allclose(machine.embedding_ @ machine.embedding_.T, rows @ rows.T, atol=1e-10)
+    # The extension to new samples gives those of training their own places.
+    places = K @ machine.dual_coef_.T
+    assert_allclose(places / np.linalg.norm(places, axis=1, keepdims=True), machine.embedding_, atol=1e-9)

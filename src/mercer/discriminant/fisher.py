@@ -163,7 +163,7 @@ class KernelFisherDiscriminant(KernelClassifier, KernelTransformer):
         functions[:, index] = scores
         self._keep_expansion(X, apart(functions), apart(intercepts))
         kept = slice(self.n_components)
-        self.explained_variance_ratio_ = (ratios / ratios.sum())[kept]
+        self.explained_variance_ratio_ = (ratios / (ratios.sum() or 1.0))[kept]
         self.means_, self.offsets_ = places[:, kept], offsets[kept]
         self.scalings_ = directions[kept][:, np.isin(index, self.support_)]
 
@@ -206,12 +206,15 @@ class KernelFisherDiscriminant(KernelClassifier, KernelTransformer):
         between = solved @ (K @ D.T)
         ratios, vectors = np.linalg.eigh(0.5 * (between + between.T))
         ratios, vectors = ratios[:0:-1], vectors[:, :0:-1]  # the means span one dimension less than there are classes
-        directions = vectors.T @ solved / np.sqrt(np.maximum(ratios, ZERO * ratios[0]))[:, np.newaxis]
+        # Where the means do not lie apart at all there is no direction, and the coordinate is zero.
+        real = ratios > max(ZERO * ratios[0], np.finfo(float).tiny)
+        ratios = np.where(real, ratios, 0.0)
+        directions = vectors.T @ solved * np.where(real, 1.0 / np.sqrt(np.where(real, ratios, 1.0)), 0.0)[:, np.newaxis]
         # The class that is farthest out, the last of equal ones, is on the positive side.
         places = (means - mean) @ (K @ directions.T)
         outermost = np.argmax(np.abs(places) * (1.0 + 1e-6 * np.arange(len(means)))[:, np.newaxis], axis=0)
         directions *= np.where(places[outermost, np.arange(len(directions))] < 0, -1.0, 1.0)[:, np.newaxis]
-        return directions, -(directions @ with_mean), np.maximum(ratios, 0.0)
+        return directions, -(directions @ with_mean), ratios
 
     @property
     def _n_features_out(self) -> int:
