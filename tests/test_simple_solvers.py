@@ -59,6 +59,13 @@ def test_a_limit_of_time_becomes_a_warning():
         assert machine.result_.status == "max_seconds"
 
 
+def test_a_tolerance_beyond_rounding_is_not_solved():
+    problem = hinge(40, C=100.0)
+    for solver in (ProjectedGradient, Chunking, InteriorPoint):
+        result = solver(tol=1e-18).solve(problem)
+        assert result.status == "stalled" and result.violation < 1e-6 and result.n_iter < 20_000
+
+
 # --- the projection ---------------------------------------------------------------------------------------
 
 

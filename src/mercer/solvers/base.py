@@ -1,6 +1,7 @@
 """What every solver promises, and the result that proves it."""
 
 import math
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -123,7 +124,7 @@ class Certificate:
     @property
     def relative_gap(self) -> float:
         """gap over the size of the objective."""
-        return self.gap / max(abs(self.objective), np.finfo(float).tiny) if self.gap else 0.0
+        return self.gap / max(abs(self.objective), sys.float_info.min) if self.gap else 0.0
 
     def __str__(self) -> str:
         lines = [

@@ -87,14 +87,14 @@ class Chunking(StepSolver):
             run.record(a, G, violation)
             chunk = np.flatnonzero((a > 0) | self._worst(problem, a, G))
             small = part_of(problem, chunk)
-            before, n_iter = a, run.n_iter
+            before, objective = a, problem.objective(a, G)
             a = np.zeros(len(a))
             a[chunk], ended = minimise(small, before[chunk], CHUNK_ACCURACY * self.tol, run)
             G = problem.gradient(a)
             evaluations += len(chunk) ** 2 + len(a) * int(np.count_nonzero(a))
             if not ended:
                 break
-            if run.n_iter == n_iter:  # the chunk is as good as rounding lets it be
+            if problem.objective(a, G) >= objective:  # as good as rounding lets it be
                 run.status = "stalled"
                 break
         if problem.violation(a, G) <= self.tol:

@@ -1,13 +1,12 @@
 """An interior point method: the quadratic programme as any package for such programmes takes it."""
 
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csc_array, vstack
 
 from mercer.errors import IndefiniteError, InfeasibleError, NotSeparableError
-from mercer.parameters import Number
 from mercer.problems import DualProblem
 from mercer.solvers.base import Callback, SolverResult
 from mercer.solvers.steps import Run, StepSolver, whole_matrix
@@ -60,8 +59,6 @@ class InteriorPoint(StepSolver):
     >>> machine.predict([[2.5]])
     array([1])
     """
-
-    _parameters: ClassVar[dict[str, Any]] = {**StepSolver._parameters, "tol": Number(0, above=True)}
 
     def __init__(self, *, tol=1e-3, max_iter=200, max_seconds=None):
         self.tol = tol

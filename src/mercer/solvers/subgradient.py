@@ -1,10 +1,7 @@
 """Subgradient steps on the primal."""
 
-from typing import Any, ClassVar
-
 import numpy as np
 
-from mercer.parameters import Number
 from mercer.problems import DualProblem, Offsets
 from mercer.solvers.base import Callback, SolverResult
 from mercer.solvers.steps import Run, StepSolver, whole_matrix
@@ -64,8 +61,6 @@ class PrimalSubgradient(StepSolver):
     >>> machine.predict([[2.5]]), machine.result_.relative_gap <= 1e-2
     (array([1]), True)
     """
-
-    _parameters: ClassVar[dict[str, Any]] = {**StepSolver._parameters, "tol": Number(0, above=True)}
 
     def __init__(self, *, tol=1e-2, max_iter=100_000, max_seconds=None):
         self.tol = tol

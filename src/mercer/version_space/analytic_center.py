@@ -91,7 +91,7 @@ class AnalyticCenterMachine(VersionSpaceMachine):
     >>> from mercer.version_space import AnalyticCenterMachine
     >>> machine = AnalyticCenterMachine(kernel="linear", soft_boundary=0.0)
     >>> machine = machine.fit([[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1])
-    >>> machine.predict([[1.5], [2.5]]), bool(machine.result_.gap < 1e-9)
+    >>> machine.predict([[0.5], [3.5]]), bool(machine.result_.gap < 1e-9)
     (array([0, 1]), True)
     """
 

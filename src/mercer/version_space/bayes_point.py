@@ -101,7 +101,7 @@ class BayesPointMachine(VersionSpaceMachine):
     --------
     >>> from mercer.version_space import BayesPointMachine
     >>> machine = BayesPointMachine(kernel="linear", soft_boundary=0.0).fit([[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1])
-    >>> machine.predict([[1.5], [2.5]]), machine.result_.status
+    >>> machine.predict([[0.5], [3.5]]), machine.result_.status
     (array([0, 1]), 'solved')
     """
 

@@ -54,20 +54,20 @@ def billiard(space: VersionSpace, n_samples: int, seed: np.random.Generator) -> 
     flights = -(-n_samples // PARTICLES)
     burn_in = int(np.ceil(BURN_IN * flights))
     w = np.tile(start * np.sqrt(len(root)) / np.linalg.norm(start), (PARTICLES, 1))
-    means, n_bounces = np.empty((flights, PARTICLES, len(root))), 0
+    of_particles, squares, n_bounces = np.zeros(w.shape), 0.0, 0
     for k in range(-burn_in, flights):
-        w, mean, bounces = _fly(normals, space.cosines, w, seed.normal(size=w.shape))
+        w, way, bounces = _fly(normals, space.cosines, w, seed.normal(size=w.shape))
         n_bounces += bounces
         if k >= 0:
-            means[k] = mean
-    of_particles = means.mean(axis=0)
+            of_particles += way / flights
+            squares += float((way**2).sum()) / (flights * PARTICLES)
     mean = of_particles.mean(axis=0)
-    across = np.eye(len(mean)) - np.outer(mean, mean) / (mean @ mean)  # along the mean there is no angle
-    error = float((((of_particles - mean) @ across) ** 2).sum() / (PARTICLES * (PARTICLES - 1)))
-    spread = float((((means - mean) @ across) ** 2).sum() / (flights * PARTICLES - 1))
+    off = of_particles - mean
+    error = float((off**2).sum() / (PARTICLES * (PARTICLES - 1)))  # squared, of the mean of all
+    along = float(((off @ mean) ** 2).sum() / (mean @ mean) / (PARTICLES * (PARTICLES - 1)))  # that is no angle
     draws = Draws(
-        angle_error=np.sqrt(error / (mean @ mean)),
-        effective_samples=spread / error if error > 0 else np.inf,
+        angle_error=float(np.sqrt(max(0.0, error - along) / (mean @ mean))),
+        effective_samples=(squares - float(mean @ mean)) / error,
         n_samples=flights * PARTICLES,
         n_iter=burn_in + flights,
         n_bounces=n_bounces,
