@@ -37,7 +37,7 @@ def test_sklearn_checks(estimator, check):
         {"kernel": "precomputed"},
         {"kernel": np.dot},
     ],
-    ids=str,
+    ids=lambda options: " ".join(str(getattr(value, "__name__", value)) for value in options.values()),
 )
 def test_same_directions(options, eigen_solver):
     X, new = cloud(), cloud(20, seed=1)
