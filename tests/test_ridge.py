@@ -82,6 +82,16 @@ def test_float64_where_float32_will_not_do(float32, ridge, scale):
     assert backward <= 1e-14
 
 
+def test_one_value_too_large_for_float32(float32, monkeypatch):
+    monkeypatch.setattr(spd, "STEPS_FOR_A_FACTOR", 1)
+    X, y = lesson(n=100)
+    K = KERNEL(X)
+    K[-1, -1] = 1e60
+    result = solve_spd(MatrixGram(K), 0.1, y)
+    assert (result.method, result.status) == ("cholesky float32", "solved")  # of the matrix with ones on the diagonal
+    assert_allclose(result.x, np.linalg.solve(K + 0.1 * np.eye(100), y), rtol=1e-6, atol=1e-9)
+
+
 def test_the_memory_decides():
     X, y = lesson(n=300)
     gram = make_gram(KERNEL, X)
@@ -108,6 +118,7 @@ def test_steps_run_out():
         ({"max_iter": 0}, "max_iter must be"),
         ({"ridge": -1.0}, "ridge must be"),
         ({"B": np.ones(3)}, "B has shape"),
+        ({"B": np.array([1.0, np.nan])}, "B must be finite"),
     ],
 )
 def test_systems_that_are_refused(parameters, message):
@@ -149,6 +160,18 @@ def test_gap_of_a_rough_solution():
     assert machine.result_.method == "low rank"
     assert 1e-6 < machine.result_.relative_residual <= 1e-2
     assert_allclose(machine.result_.gap, primal - dual, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", [KERNEL, Linear()])
+@pytest.mark.parametrize("alpha", [0.1, [0.1]], ids=["system", "eigenvectors"])
+@pytest.mark.parametrize("tiny", [1e-20, 1e-310])
+def test_tiny_weights_are_next_to_none(float32, kernel, alpha, tiny):
+    X, y = lesson(n=60)
+    some = np.arange(60) % 3 > 0
+    machine = KernelRidge(kernel, alpha=alpha, fit_intercept=True).fit(X, y, np.where(some, 1.0, tiny))
+    without = KernelRidge(kernel, alpha=alpha, fit_intercept=True).fit(X[some], y[some])
+    assert_allclose(machine.predict(X), without.predict(X), rtol=1e-8, atol=1e-9)
+    assert machine.result_.status == "solved"
 
 
 def test_constants_and_single_samples():

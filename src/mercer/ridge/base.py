@@ -29,6 +29,8 @@ __all__ = ["LeastSquaresMachine", "LeastSquaresResult"]
 
 # The penalties that "loo" chooses from, in units of the largest eigenvalue; of equally good ones it takes the largest.
 LOO_GRID = np.logspace(1, -10, 45)
+# Weights that are smaller than the largest by this are none.
+NEGLIGIBLE = 1e-100
 # The share of the samples that pruning drops before it looks again.
 PRUNED_AT_ONCE = 0.1
 
@@ -74,7 +76,7 @@ class LeastSquaresMachine(KernelMachine):
 
         A sample stands for `count` samples, each of which has the `price`.
         """
-        used = np.flatnonzero(count)
+        used = np.flatnonzero(count > NEGLIGIBLE * count.max())
         weight = (count * price)[used]
         for name in ("alphas_", "loo_errors_", "loo_residuals_"):  # of an earlier fit
             self.__dict__.pop(name, None)

@@ -42,7 +42,8 @@ class LeastSquaresResult:
     gap: float
     """objective - bound: half the weighted sum of squares of the residual of the system."""
     relative_residual: float
-    """Norm of the residual of the system over that of its right side, the largest of all functions."""
+    """Norm of the residual of the system over that of its right side, in which samples count with their weights; the
+    largest of all functions."""
     method: str
     """How it was solved: "primal", "eigenvectors", "singular vectors", or see `mercer.solvers.SystemResult`."""
     n_iter: int
@@ -110,15 +111,19 @@ class RidgeProblem(ABC):
     def product(self, coefficients: np.ndarray) -> np.ndarray:
         """K times coefficients, which add up to zero if there is an offset."""
 
+    def norms(self, V: np.ndarray) -> np.ndarray:
+        """Norms of the columns, in which every sample counts with its weight."""
+        return np.sqrt(np.einsum("i,ij,ij->j", self.weight, V, V))
+
     def goal(self, alpha: float, coefficients: np.ndarray, tol: float) -> np.ndarray:
         """How small the residuals of the system are to be: more than rounding in products with K lets them be."""
-        norm = self.trace + alpha / float(self.weight.min())  # an upper bound
-        return np.maximum(tol * np.linalg.norm(self.Y, axis=0), EPS * norm * np.linalg.norm(coefficients, axis=0))
+        along = self.norms(coefficients / self.weight[:, np.newaxis])
+        return np.maximum(tol * self.norms(self.Y), EPS * (self.trace + alpha) * along)
 
     @property
     @abstractmethod
     def trace(self) -> float:
-        """The trace of K."""
+        """The trace of K, weighted."""
 
     def certify(
         self,
@@ -141,7 +146,7 @@ class RidgeProblem(ABC):
         residual = error - alpha / w * coefficients
         objective = 0.5 * float((w * error**2).sum() + alpha * (coefficients * products).sum())
         gap = 0.5 * float((w * residual**2).sum())
-        sizes, left = np.linalg.norm(self.Y, axis=0), np.linalg.norm(residual, axis=0)
+        sizes, left = self.norms(self.Y), self.norms(residual)
         solved = bool((left <= self.goal(alpha, coefficients, tol)).all())
         return LeastSquaresResult(
             objective=objective,
@@ -166,7 +171,7 @@ class KernelProblem(RidgeProblem):
 
     @property
     def trace(self):
-        return float(np.abs(self.gram.diag()).sum())
+        return float(self.weight @ np.abs(self.gram.diag()))
 
     def solve(self, alpha, tol, max_iter):
         """The bordered system by two solutions of the system without a border, which are made together."""
@@ -214,8 +219,9 @@ class FeatureProblem(RidgeProblem):
 
     @cached_property
     def trace(self):
-        squares = self.features.multiply(self.features).sum() if self.sparse else np.vdot(self.features, self.features)
-        return float(squares)
+        if self.sparse:
+            return float((self.weight @ self.features.multiply(self.features)).sum())
+        return float(np.einsum("i,ij,ij->", self.weight, self.features, self.features))
 
     def dense(self) -> np.ndarray:
         """The centred features as an array of its own."""
@@ -251,7 +257,7 @@ class FeatureProblem(RidgeProblem):
                 shift = self.weight @ residual / self.weight.sum()
                 b, residual = b + shift, residual - shift
             goal = np.maximum(self.goal(alpha, x, tol), np.finfo(float).tiny)
-            distance = float((np.linalg.norm(residual, axis=0) / goal).max())
+            distance = float((self.norms(residual) / goal).max())
             if distance <= 1.0 or distance > 0.5 * before:
                 break
             before = distance

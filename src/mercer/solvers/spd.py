@@ -20,6 +20,8 @@ __all__ = ["SystemResult", "require_definite", "solve_spd"]
 METHODS = Choice("auto", "cholesky", "low_rank")
 # Up to so many samples float32 saves nothing.
 SMALL = 500
+# Diagonals of so different entries are scaled.
+DISPARATE = 1e3
 # A factor in float32 that has not helped after so many steps will not.
 FLOAT32_STEPS = 30
 MAX_ITER = 1000
@@ -146,6 +148,8 @@ def solve_spd(
     B = np.asarray(B, dtype=np.float64)
     if B.ndim not in (1, 2) or len(B) != gram.n:
         raise ValueError(f"B has shape {B.shape}, it needs one row for each of the {gram.n} samples.")
+    if not np.isfinite(B).all():
+        raise ValueError("B must be finite.")
     budget, steps = memory_budget(memory), max_iter or MAX_ITER
     if method == "auto":
         method = "cholesky" if 8 * gram.n**2 <= budget else "low_rank"
@@ -165,8 +169,14 @@ class _System:
     def __init__(self, gram: Gram, ridge: np.ndarray, B: np.ndarray, tol: float):
         self.gram, self.ridge, self.B, self.tol = gram, ridge, B, tol
         self.sizes = _norms(B)
-        # What rounding in a product with K + diag(ridge), whose norm is at most its trace, does to a unit vector.
-        self.rounding = EPS * float(np.abs(gram.diag()).sum() + ridge.max(initial=0.0))
+        diagonal = np.abs(gram.diag())
+        self.trace = float(diagonal.sum())
+        # Where the diagonal has entries of very different size, as small weights make them, factors are of the matrix
+        # with ones on the diagonal.
+        whole = diagonal + ridge
+        self.scale = None
+        if whole.max() > DISPARATE * whole.min():
+            self.scale = 1.0 / np.sqrt(np.where(whole > 0, whole, 1.0))
 
     def product(self, V: np.ndarray) -> np.ndarray:
         """(K + diag(ridge)) V."""
@@ -183,25 +193,26 @@ class _System:
                 return quick
             factor, failed = lapack.spotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
             if not failed and np.isfinite(np.diagonal(factor)).all():
-                result = self.iterate(_by_factor(lapack.spotrs, factor), min(steps, FLOAT32_STEPS))
+                result = self.iterate(self._by_factor(lapack.spotrs, factor), min(steps, FLOAT32_STEPS))
                 if result.status == "solved" or steps <= FLOAT32_STEPS:
                     return replace(result, method="cholesky float32", rank=n)
             del matrix, factor
-        matrix = self.gram.rows(np.arange(n))
-        _add_to_diagonal(matrix, self.ridge)
+        matrix = self._with_ridge(self.gram.rows(np.arange(n)))
         norm = _one_norm(matrix)
         factor, failed = lapack.dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
         condition = 0.0 if failed else float(lapack.dpocon(factor, norm, uplo="L")[0])
         if condition < EPS:
             self._refuse(f"its reciprocal condition number is {condition:.2g}")
-        result = self.iterate(_by_factor(lapack.dpotrs, factor), steps)
+        result = self.iterate(self._by_factor(lapack.dpotrs, factor), steps)
         return replace(result, method="cholesky float64", rank=n)
 
     def _by_float32_steps(self, matrix: np.ndarray, steps: int) -> SystemResult | None:
         """Refinement by conjugate gradients on the matrix in float32; None where its factor is the better way."""
         n, n_columns = self.B.shape
         most = n // (STEPS_FOR_A_FACTOR * n_columns)
-        if most < WATCHED or not self.ridge.all() or not np.isfinite(matrix[0]).all():
+        if most < WATCHED or self.scale is not None or not self.ridge.all():
+            return None
+        if not np.isfinite(np.diagonal(matrix)).all():  # its largest values
             return None
         precondition, rank = self._low_rank(min(n, int(RANK_IN_MEMORY * np.sqrt(n))))
         # With this reduction by each of them, all digits that are wanted take `most` steps.
@@ -217,7 +228,7 @@ class _System:
 
             def reached(X: np.ndarray, R: np.ndarray) -> bool:
                 left, taken = _norms(R).max(), next(step)
-                if taken >= WATCHED and left > max(INNER_REDUCTION, rate**taken):
+                if taken >= WATCHED and not left <= max(INNER_REDUCTION, rate**taken):
                     raise _TooSlow
                 return bool(left <= INNER_REDUCTION)
 
@@ -273,8 +284,29 @@ class _System:
                 matrix = np.empty((gram.n, gram.n), dtype=np.float32)
                 for block in row_blocks(gram.n, gram.n):
                     matrix[block] = gram.rows(np.arange(block.start, block.stop))
-        _add_to_diagonal(matrix, self.ridge)
-        return matrix
+        return self._with_ridge(matrix)
+
+    def _with_ridge(self, K: np.ndarray) -> np.ndarray:
+        """K + diag(ridge), scaled if need be; K is written over."""
+        if self.scale is None:
+            _add_to_diagonal(K, self.ridge)
+            return K
+        K *= self.scale.astype(K.dtype)
+        K *= self.scale.astype(K.dtype)[:, np.newaxis]
+        K.reshape(-1)[:: len(K) + 1] = self.scale**2 * (self.gram.diag() + self.ridge)
+        return K
+
+    def _by_factor(self, solve: Any, factor: np.ndarray) -> Map:
+        """Solutions by a Cholesky factor, whose precision may be less than that of the right sides."""
+        scale = 1.0 if self.scale is None else self.scale[:, np.newaxis]
+
+        def apply(R: np.ndarray) -> np.ndarray:
+            R = scale * R
+            sizes = np.maximum(_norms(R), np.finfo(float).tiny)  # float32 would underflow
+            solution = solve(factor, (R / sizes).astype(factor.dtype, order="F"), lower=1, overwrite_b=1)[0]
+            return scale * (solution * sizes)
+
+        return apply
 
     def _refuse(self, reason: str) -> None:
         require_definite(self.gram, "The system")
@@ -289,28 +321,33 @@ class _System:
         """Preconditioned conjugate gradients for all columns side by side.
 
         What counts is the residual computed afresh from the solution, not the one updated along the way: when the
-        latter is small enough and the former is not, the iteration starts again from there.
+        latter is small enough and the former is not, the iteration starts again from there, as long as that helps.
+        Where it does not, rounding is to blame, and the system is solved if the residual is what rounding may leave.
         """
-        X, R = np.zeros_like(self.B), self.B
-        n_iter, status, before = 0, "solved", np.inf
-        while not self._reached(X, R):
-            distance = float((_norms(R) / self._goal(X)).max())
-            if n_iter >= steps or distance > 0.5 * before:
-                status = "max_iter" if n_iter >= steps else "stalled"
+        wanted = np.maximum(self.tol * self.sizes, np.finfo(float).tiny)
+        X, R, n_iter, before = np.zeros_like(self.B), self.B, 0, np.inf
+        kept = X, R
+        while True:
+            left = float((_norms(R) / wanted).max(initial=0.0))
+            if left <= 1.0:
+                status = "solved"
                 break
-            before = distance
-            near = partial(self._reached, share=0.5)
+            if n_iter >= steps or not left <= 0.5 * before:  # or no number at all
+                if not left <= before:
+                    X, R = kept
+                status = "solved" if self._near(X, R) else "max_iter" if n_iter >= steps else "stalled"
+                break
+            before, kept = left, (X.copy(), R)
+            near = partial(self._near, share=0.5)
             n_iter += _descend(self.product, precondition, X, R.copy(), near, steps - n_iter)
             R = self.B - self.product(X)
         relative = np.divide(_norms(R), self.sizes, out=np.zeros_like(self.sizes), where=self.sizes > 0)
         return SystemResult(X, R, float(relative.max(initial=0.0)), "", 0, n_iter, status, 0.0)
 
-    def _goal(self, X: np.ndarray) -> np.ndarray:
-        """How small the residuals are to be."""
-        return np.maximum(np.maximum(self.tol * self.sizes, self.rounding * _norms(X)), np.finfo(float).tiny)
-
-    def _reached(self, X: np.ndarray, R: np.ndarray, share: float = 1.0) -> bool:
-        return bool((_norms(R) <= share * self._goal(X)).all())
+    def _near(self, X: np.ndarray, R: np.ndarray, share: float = 1.0) -> bool:
+        """Whether the residuals are as small as wanted, or as what rounding in a product with X may leave."""
+        rounding = EPS * (self.trace * _norms(X) + _norms(self.ridge[:, np.newaxis] * X))
+        return bool((_norms(R) <= share * np.maximum(self.tol * self.sizes, rounding)).all())
 
 
 class _TooSlow(Exception):
@@ -345,16 +382,6 @@ def require_definite(gram: Gram, owner: str) -> None:
         f"{owner} needs a positive semi-definite kernel matrix, this one has the eigenvalue {smallest:.3g}; use "
         "another kernel, or repair the matrix, see mercer.gram.Repair."
     )
-
-
-def _by_factor(solve: Any, factor: np.ndarray) -> Map:
-    """Solutions by a Cholesky factor, whose precision may be less than that of the right sides."""
-
-    def apply(R: np.ndarray) -> np.ndarray:
-        sizes = np.maximum(_norms(R), np.finfo(float).tiny)  # float32 would underflow
-        return solve(factor, (R / sizes).astype(factor.dtype, order="F"), lower=1, overwrite_b=1)[0] * sizes
-
-    return apply
 
 
 def _add_to_diagonal(matrix: np.ndarray, values: Any) -> None:
