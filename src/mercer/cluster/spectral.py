@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from mercer.cluster.kernel_kmeans import ClusteringResult
 from mercer.cluster.lloyd import best_of, drawn_starts, lloyd
-from mercer.gram import Gram, LinearGram
+from mercer.gram import Gram, LinearGram, MatrixGram
 from mercer.gram.checks import as_matrix
 from mercer.gram.sources import stored
 from mercer.kernels.samples import n_samples, row_blocks
@@ -196,6 +196,8 @@ def _leading(gram: Gram, degrees: np.ndarray, k: int) -> tuple[np.ndarray, np.nd
         try:
             values, vectors = eigsh(operator, k=k, which="LA", v0=start)
         except ArpackNoConvergence:  # too many of nearly the same size
+            if not isinstance(gram, MatrixGram):  # there is no room for the matrix
+                raise
             values, vectors = _of_matrix(gram, scale, k)
     else:
         values, vectors = _of_matrix(gram, scale, k)

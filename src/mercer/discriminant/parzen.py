@@ -106,9 +106,8 @@ class ParzenClassifier(KernelClassifier):
         self.priors_ = Priors.numbers(self.priors, totals)
         self._resolve_kernel(X, weight)
         if not self._precomputed:
-            self.kernel_.prepare(
-                X
-            )  # samples that are none for this kernel are refused here, not at the first prediction
+            # Samples that are none for this kernel are refused here, not at the first prediction.
+            self.kernel_.prepare(X)
         self._keep_expansion(X, apart(self.priors_[:, np.newaxis] * means), 0.0)
 
     def densities(self, X):
