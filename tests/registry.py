@@ -20,7 +20,6 @@ from mercer.svm.base import SupportVectorMachine
 # --- solvers ----------------------------------------------------------------------------------------------
 
 SOLVERS: dict[str, Callable[[], Solver]] = {
-    "Chunking": lambda: solvers.Chunking(),
     "Chunking small": lambda: solvers.Chunking(size=3),
     "Decomposition": lambda: solvers.Decomposition(),
     "Decomposition pairs": lambda: solvers.Decomposition(q=2),

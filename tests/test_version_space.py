@@ -14,6 +14,9 @@ from mercer.errors import IndefiniteError, NotSeparableError
 from mercer.gram import normalize
 from mercer.kernels import RBF, Linear
 from mercer.version_space import AnalyticCenterMachine, BayesPointMachine, Draws, Moments
+from mercer.version_space.base import VersionSpace
+from mercer.version_space.billiard import billiard
+from mercer.version_space.expectation_propagation import expectation_propagation
 
 HARD = {"kernel": "linear", "soft_boundary": 0.0, "fit_intercept": False}
 
@@ -127,6 +130,17 @@ def test_expectation_propagation_and_sampling(parameters):
     assert np.arccos(min(1.0, cosine)) < 2.5 * drawn.result_.angle_error + 1e-3
     assert 0.01 < drawn.result_.effective_samples < 2 * drawn.result_.n_samples
     assert np.mean(passed.predict(X) == drawn.predict(X)) >= 0.95
+
+
+def test_the_mean_of_an_orthant():
+    """Walls at right angles: as many half normal distributions, of the mean sqrt(2 / pi), for both ways."""
+    space = VersionSpace(np.eye(3))
+    beta, moments = expectation_propagation(space, 1e-10, 100)
+    assert_allclose(beta, np.sqrt(2 / np.pi), rtol=1e-8)
+    assert_allclose(moments.log_volume, -3 * np.log(2), rtol=1e-8)
+    beta, draws = billiard(space, 4000, np.random.default_rng(0))
+    assert_allclose(beta, np.sqrt(2 / np.pi), atol=0.03)
+    assert draws.n_bounces > draws.n_samples
 
 
 def test_more_samples_are_more_exact():
