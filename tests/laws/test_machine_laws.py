@@ -63,6 +63,7 @@ def rings(n, rng):
 def test_registry_is_complete():
     public = {getattr(room, name) for room in ROOMS for name in room.__all__}
     public = {item for item in public if isinstance(item, type) and issubclass(item, BaseEstimator)}
+    public = {item for item in public if hasattr(item, "fit")}  # losses have parameters, but learn nothing
     assert {type(make()) for make in MACHINES.values()} == public
     assert all(name.split()[0] == type(make()).__name__ for name, make in MACHINES.items())
 
