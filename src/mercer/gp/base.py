@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.errors import IndefiniteError
 from mercer.kernels import Kernel, as_kernel
 from mercer.kernels.samples import n_samples, row_blocks, take
-from mercer.logscale import Packed, allowed_range, descend, smooth_parameters
+from mercer.logscale import Packed, descend, limits, smooth_parameters
 from mercer.machines import KernelMachine
 from mercer.parameters import Number
 
@@ -256,19 +256,12 @@ class GaussianProcess(KernelMachine):
         ranges = self.bounds if isinstance(self.bounds, dict) else {}
         if unknown := [name for name in ranges if name not in packed.parts]:
             raise ValueError(f"bounds must be for parameters that are tuned, got {unknown[0]!r}.")
-        room = np.log(FACTOR if isinstance(self.bounds, dict) else self.bounds)
-        low, high = packed.start - room, packed.start + room
-        for name, part in packed.parts.items():
-            if name in ranges:
-                low[part], high[part] = np.log(np.asarray(ranges[name], dtype=np.float64))
-                if (packed.start[part] < low[part]).any() or (packed.start[part] > high[part]).any():
-                    raise ValueError(
-                        f"bounds must have the start of {name!r} between them, got {tuple(ranges[name])!r}."
-                    )
-            elif prior.kernel is not None and name.startswith("kernel__"):
-                least, largest = allowed_range(prior.kernel, name.removeprefix("kernel__"))
-                low[part] = np.maximum(low[part], np.log(least) if least > 0 else -np.inf)
-                high[part] = np.minimum(high[part], np.log(largest) if largest > 0 else np.inf)
+        low, high = limits(packed, FACTOR if isinstance(self.bounds, dict) else self.bounds, prior.kernel)
+        for name, pair in ranges.items():
+            part = packed.parts[name]
+            low[part], high[part] = np.log(np.asarray(pair, dtype=np.float64))
+            if (packed.start[part] < low[part]).any() or (packed.start[part] > high[part]).any():
+                raise ValueError(f"bounds must have the start of {name!r} between them, got {tuple(pair)!r}.")
         return low, high
 
     # --- new samples --------------------------------------------------------------------------------------

@@ -279,7 +279,7 @@ class GaussianProcessRegressor(KernelRegressor, GaussianProcess):
     def leave_one_out(self, include_noise=False):
         """Means and standard deviations that the training samples would get without them, from the one factor.
 
-        The parameters stay as they are. [2]_, eq. 5.12
+        The parameters stay as they are. This is eq. 5.12 of Rasmussen and Williams.
 
         Parameters
         ----------
