@@ -139,8 +139,6 @@ class GaussianProcess(KernelMachine):
         "max_iter": Number(1, integer=True),
         "tol": Number(0, above=True),
     }
-    _own: tuple[str, ...] = ("amplitude",)
-    """Parameters of the machine itself that may be tuned."""
 
     optimize: Any
     bounds: Any
@@ -173,17 +171,16 @@ class GaussianProcess(KernelMachine):
 
     # --- the parameters -----------------------------------------------------------------------------------
 
-    def _maximize(self, evidence: Evidence, prior: Prior, size: float) -> dict[str, Any]:
+    def _maximize(self, evidence: Evidence, prior: Prior, given: dict[str, float], size: float) -> dict[str, Any]:
         """All parameters, those to be tuned where the evidence is largest; keeps how that was found."""
         began = time.perf_counter()
-        given = {name: float(getattr(self, name)) for name in self._own}
         chosen = self._to_tune(given, prior)
         if not any(name.startswith("kernel__") for name in chosen):
             prior.fix()
         if not chosen:
             self.result_ = EvidenceResult("given", np.nan, 0.0, (), 0, 1, 0.0, np.empty(0))
             self._keep_parameters(given)
-            return given
+            return dict(given)
         packed = Packed.of(chosen)
         low, high = self._limits(packed, prior)
         objective = Objective(evidence, given, packed, size)
@@ -232,8 +229,9 @@ class GaussianProcess(KernelMachine):
         return self.result_.n_evaluations
 
     def _keep_parameters(self, values: dict[str, Any]) -> None:
-        for name in self._own:
-            setattr(self, f"{name}_", values[name])
+        for name, value in values.items():
+            if not name.startswith("kernel__"):
+                setattr(self, f"{name}_", value)
 
     def _to_tune(self, given: dict[str, float], prior: Prior) -> dict[str, Any]:
         """The parameters to tune, at their start."""
