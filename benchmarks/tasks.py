@@ -12,6 +12,7 @@ from benchmarks.compare import (
     joint,
     large_c,
     linear,
+    lp,
     many,
     memory,
     nu,
@@ -47,6 +48,7 @@ MODULES = (
     graphs,
     trees,
     gp,
+    lp,
     clustering,
     imports,
 )
