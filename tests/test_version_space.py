@@ -166,7 +166,7 @@ def test_sampling_is_seeded():
 def test_the_certificate_of_the_analytic_centre():
     """F at the solution and its bound, from public attributes; points nearby are worse, but not below the bound."""
     X, y = separable(20, 3)
-    machine = AnalyticCenterMachine(**HARD).fit(X, y)
+    machine = AnalyticCenterMachine(**HARD, tol=1e-9).fit(X, y)
     A, w = walls(X, y), machine.coef_[0] * np.sqrt(len(X))
 
     def F(w):
@@ -244,6 +244,21 @@ def test_a_soft_boundary_is_a_feature_of_its_own(kind):
         np.hstack([X, np.sqrt(0.5) * np.eye(30)]), y
     )
     assert_allclose(soft.coef_, wide.coef_[:, :3] / np.linalg.norm(wide.coef_[:, :3]), rtol=1e-5, atol=1e-6)
+
+
+def test_rounding_in_the_way():
+    """A small soft boundary, and more digits asked for than there are: the machines say so, in time."""
+    X, y = lesson(AnalyticCenterMachine(), n=60)
+    hard_to_see = {"kernel": "linear", "soft_boundary": 1e-4}
+    with pytest.warns(ConvergenceWarning, match="stalled"):
+        centre = AnalyticCenterMachine(**hard_to_see, tol=1e-15).fit(X, y)
+    assert centre.result_.n_iter < 100 and centre.result_.gap < 1e-3
+    with pytest.warns(ConvergenceWarning, match="fixed point"):
+        bayes = BayesPointMachine(**hard_to_see, tol=1e-18).fit(X, y)
+    assert bayes.result_.status == "stalled" and bayes.result_.mismatch < 1e-2
+    for kind in (AnalyticCenterMachine, BayesPointMachine):
+        with pytest.raises(NotSeparableError, match="soft_boundary=1e-30"):
+            kind(kernel="linear", soft_boundary=1e-30).fit(X, y)
 
 
 # --- what they refuse -------------------------------------------------------------------------------------

@@ -12,6 +12,9 @@ from mercer.version_space.base import VersionSpace, VersionSpaceMachine
 
 __all__ = ["AnalyticCenterMachine"]
 
+# Below this decrement Newton steps are taken whole, and converge quadratically.
+NEAR = 0.25
+
 
 class AnalyticCenterMachine(VersionSpaceMachine):
     """Classifier whose hyperplane is the analytic centre of version space: as far from all samples as can be at once.
@@ -38,8 +41,8 @@ class AnalyticCenterMachine(VersionSpaceMachine):
         which it may be misclassified. Larger is softer; zero is for classes that are separable in feature space.
     fit_intercept : bool, default=True
         Whether there is an offset, the weight of a constant feature of size 1.
-    tol : float > 0 and < 1, default=1e-9
-        Largest Newton decrement of the solution.
+    tol : float > 0 and < 1, default=1e-7
+        Largest Newton decrement of the solution; the gap is half its square.
     max_iter : int >= 1, default=200
         Most Newton steps.
     memory : float > 0 or "auto", default="auto"
@@ -106,7 +109,7 @@ class AnalyticCenterMachine(VersionSpaceMachine):
         *,
         soft_boundary=1.0,
         fit_intercept=True,
-        tol=1e-9,
+        tol=1e-7,
         max_iter=200,
         memory="auto",
         n_threads=None,
@@ -124,7 +127,7 @@ class AnalyticCenterMachine(VersionSpaceMachine):
         C, n = space.cosines, len(space.cosines)
         beta = space.inside()
         beta = beta * np.sqrt(n / (beta @ (C @ beta)))
-        history, status = [], "max_iter"
+        history, status, before = [], "max_iter", np.inf
         for step in range(self.max_iter + 1):
             m = C @ beta
             objective = float(-np.log(m).sum() + 0.5 * beta @ m)
@@ -134,9 +137,13 @@ class AnalyticCenterMachine(VersionSpaceMachine):
             if decrement <= self.tol:
                 status = "solved"
                 break
+            if NEAR > decrement > 0.5 * before:  # it would be squared if there were no rounding
+                status = "stalled"
+                break
+            before = decrement
             if step < self.max_iter:
                 # Far away, the step that is known to lower F and to stay inside.
-                beta = beta + change / (1.0 if decrement < 0.25 else 1.0 + decrement)
+                beta = beta + change / (1.0 if decrement < NEAR else 1.0 + decrement)
         iteration, *columns = np.array(history).T
         certificate = Certificate(
             objective=objective,

@@ -45,7 +45,10 @@ class VersionSpace:
         problem = soft_margin(
             MatrixGram(self.cosines, definite=True), np.ones(n), np.full(n, np.inf), bias=False
         )  # the labels are in the normals
-        return SMO(tol=1e-6).solve(problem).a
+        beta = SMO(tol=1e-6).solve(problem).a
+        if not (self.cosines @ beta > 0).all():
+            raise NotSeparableError("What is inside is lost in rounding.")
+        return beta
 
 
 class VersionSpaceMachine(KernelClassifier):

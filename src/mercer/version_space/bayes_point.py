@@ -141,8 +141,7 @@ class BayesPointMachine(VersionSpaceMachine):
         if self.method == "sampling":
             seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
             return billiard(space, self.n_samples, np.random.default_rng(seed))
-        if self.soft_boundary == 0:
-            space.inside()  # nothing but a normal distribution would be found where there is nothing
+        space.inside()  # a normal distribution would be found where there is nothing, too
         return expectation_propagation(space, self.tol, self.max_iter)
 
     def _keep_results(self, results: list[Any]) -> None:

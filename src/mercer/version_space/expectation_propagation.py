@@ -13,6 +13,8 @@ __all__ = ["Moments", "expectation_propagation"]
 
 # How much of every change is taken at first; less where the changes grow.
 DAMPING, LEAST_DAMPING = 0.9, 0.05
+# Passes without a smaller mismatch after which rounding is taken to be in the way.
+IDLE_PASSES = 50
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Moments:
     n_iter: int
     """Passes over all walls."""
     status: str
-    """"solved" or "max_iter"."""
+    """"solved", "stalled" (by rounding) or "max_iter"."""
     seconds: float
     """Wall-clock time."""
 
@@ -42,7 +44,7 @@ def expectation_propagation(space: VersionSpace, tol: float, max_iter: int) -> t
     began = time.perf_counter()
     C, n = space.cosines, len(space.cosines)
     tau, nu = np.zeros(n), np.zeros(n)
-    damping, before = DAMPING, np.inf
+    damping, before, least, idle = DAMPING, np.inf, np.inf, 0
     for step in range(max_iter + 1):
         root = np.sqrt(tau)
         L = cholesky(np.eye(n) + C * np.outer(root, root), lower=True)
@@ -52,7 +54,8 @@ def expectation_propagation(space: VersionSpace, tol: float, max_iter: int) -> t
         beta = nu - root * solve_triangular(L, inner, lower=True, trans="T")
         mean = C @ beta
         # The distribution without the factor, and with the wall in its place.
-        other_tau, other_nu = 1.0 / variance - tau, mean / variance - nu
+        other_tau = np.maximum(1.0 / variance - tau, 1.0)  # no wall makes a variance larger than 1, where it began
+        other_nu = mean / variance - nu
         spread = 1.0 / np.sqrt(other_tau)
         z = other_nu * spread
         log_inside = log_ndtr(z)
@@ -62,7 +65,8 @@ def expectation_propagation(space: VersionSpace, tol: float, max_iter: int) -> t
         mismatch = float(
             max(np.abs((wanted_mean - mean) / np.sqrt(variance)).max(), np.abs(wanted_variance / variance - 1.0).max())
         )
-        if mismatch <= tol or step == max_iter:
+        idle, least = (0, mismatch) if mismatch < least else (idle + 1, least)
+        if mismatch <= tol or step == max_iter or idle == IDLE_PASSES:
             break
         if mismatch > before:
             damping = max(LEAST_DAMPING, 0.7 * damping)
@@ -81,5 +85,5 @@ def expectation_propagation(space: VersionSpace, tol: float, max_iter: int) -> t
         + 0.5 * nu @ mean
         - np.log(L.diagonal()).sum()
     )
-    status = "solved" if mismatch <= tol else "max_iter"
+    status = "solved" if mismatch <= tol else "stalled" if idle == IDLE_PASSES else "max_iter"
     return beta, Moments(mismatch, log_volume, step, status, time.perf_counter() - began)
