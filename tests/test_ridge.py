@@ -184,6 +184,40 @@ def test_constants_and_single_samples():
     assert_allclose(KernelRidge(KERNEL).fit(X[:1], [2.0]).predict(X[:1]), 1.0)
 
 
+@pytest.mark.parametrize("size", [1e-250, 1e250])
+@pytest.mark.parametrize("kernel", [KERNEL, Linear()])
+@pytest.mark.parametrize("alpha", [0.1, [0.1, 1.0]])
+def test_values_whose_squares_are_no_floats(size, kernel, alpha):
+    X, y = lesson()
+    common = {"kernel": kernel, "alpha": alpha, "fit_intercept": True, "leave_one_out": True}
+    small, machine = (KernelRidge(**common).fit(X, values) for values in (y, size * y))
+    assert_allclose(machine.predict(X) / size, small.predict(X), rtol=1e-10)
+    assert_allclose(machine.loo_residuals_ / size, small.loo_residuals_, rtol=1e-10)
+    assert_allclose(machine.prune(10).predict(X) / size, small.prune(10).predict(X), rtol=1e-9)
+    assert machine.alpha_ == small.alpha_
+    result = solve_spd(make_gram(KERNEL, X), 0.1, size * y)
+    assert 0 < result.relative_residual < 1e-10
+    assert_allclose(result.x / size, solve_spd(make_gram(KERNEL, X), 0.1, y).x, rtol=1e-10)
+
+
+def test_a_ridge_that_outweighs_the_matrix(float32, monkeypatch):
+    monkeypatch.setattr(spd, "STEPS_FOR_A_FACTOR", 1)
+    X, y = lesson()
+    for method in ("cholesky", "low_rank"):
+        result = solve_spd(make_gram(KERNEL, X), 1e8, y, method=method)
+        assert (result.rank, result.status) == (0, "solved")
+        assert_allclose(result.x, y / 1e8, rtol=1e-6, atol=1e-14)
+
+
+def test_features_far_from_the_origin():
+    """Coefficients that do not quite add up to zero would be seen through the length of the mean."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 20)) + 100.0
+    for alpha in (1e-3, [1e-3]):
+        machine = KernelRidge(Linear(), alpha=alpha, fit_intercept=True).fit(X, X[:, 0])
+        assert np.abs(machine.predict(X) - X[:, 0]).max() < 1e-4
+
+
 def test_no_penalty_interpolates():
     X, y = lesson(n=15)
     machine = KernelRidge(RBF(gamma=5.0), alpha=0.0).fit(X, y)

@@ -19,6 +19,7 @@ from mercer.ridge.problems import (
     RidgeProblem,
     Solution,
     explicit_features,
+    unit_of,
 )
 from mercer.ridge.spectral import Spectral, needed_bytes
 from mercer.solvers.base import warn_unless_solved
@@ -68,6 +69,8 @@ class LeastSquaresMachine(KernelMachine):
     max_iter: int | None
     norm_bound: float | None = None
     result_: LeastSquaresResult
+    loo_errors_: np.ndarray
+    loo_residuals_: np.ndarray
 
     # --- fit ----------------------------------------------------------------------------------------------
 
@@ -82,8 +85,9 @@ class LeastSquaresMachine(KernelMachine):
             self.__dict__.pop(name, None)
         with limit_threads(self.n_threads):
             some = X if len(used) == len(count) else self._part(X, used)
-            problem = self._problem(some, Y[used], weight, count[used])
-            solution = self._solve(problem, np.minimum(count[used], 1.0) / count[used])
+            unit = unit_of(Y[used])
+            problem = self._problem(some, Y[used] / unit, weight, count[used])
+            solution = self._solve(problem, np.minimum(count[used], 1.0) / count[used], unit).times(unit)
             coefficients = np.zeros((Y.shape[1], len(count)))
             coefficients[:, used] = solution.coefficients.T
             self._keep_expansion(X, coefficients, solution.intercept)
@@ -111,8 +115,8 @@ class LeastSquaresMachine(KernelMachine):
             gram = make_gram(self.kernel_, in_full(X), self.memory)
         return KernelProblem(gram, Y, weight, self.fit_intercept, self.memory)
 
-    def _solve(self, problem: RidgeProblem, share: np.ndarray) -> Solution:
-        """The solution for the penalty that is given, or is to be found."""
+    def _solve(self, problem: RidgeProblem, share: np.ndarray, unit: float) -> Solution:
+        """The solution for the penalty that is given, or is to be found; values are in multiples of the unit."""
         several = isinstance(self.alpha, str) or np.ndim(self.alpha) > 0
         if not (several or self.leave_one_out or self.norm_bound is not None):
             if isinstance(problem, KernelProblem):
@@ -122,12 +126,15 @@ class LeastSquaresMachine(KernelMachine):
         self._check_room(problem)
         spectral = Spectral(problem)
         if self.norm_bound is not None:
-            self.alpha_, solution = spectral.bounded(float(self.norm_bound), self.tol)
+            self.alpha_, solution = spectral.bounded(float(self.norm_bound) / unit, self.tol)
         else:
             self.alpha_ = self._best_alpha(spectral, share) if several else float(self.alpha)
             solution = spectral.solve(self.alpha_, self.tol)
         if several or self.leave_one_out:
-            self.loo_residuals_ = spectral.left_out(np.array([self.alpha_]), share)[0]
+            self.loo_residuals_ = spectral.left_out(np.array([self.alpha_]), share)[0] * unit
+        if several:
+            with np.errstate(over="ignore"):
+                self.loo_errors_ = self.loo_errors_ * unit * unit
         return solution
 
     def _check_room(self, problem: RidgeProblem) -> None:
@@ -218,6 +225,8 @@ class LeastSquaresMachine(KernelMachine):
     def _pruned(self, X: Any, keep: int, Y: np.ndarray, support: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Which support vectors to keep, and their coefficients; sets the offset and the certificate."""
         weight, coefficients, kept = self._sample_weight[support], self.dual_coef_.T, np.arange(len(support))
+        unit = unit_of(Y)
+        Y = Y / unit
         while len(kept) > keep:
             size = max(keep, len(kept) - max(1, int(PRUNED_AT_ONCE * len(kept))))
             order = np.argsort(-np.abs(coefficients).max(axis=1), kind="stable")[:size]
@@ -230,7 +239,8 @@ class LeastSquaresMachine(KernelMachine):
         triangle, kept = found.factor[found.pivots], kept[found.pivots]
         cross = X[:, kept] if self._precomputed else self.kernel_(X, take(X, kept))
         features = solve_triangular(triangle, cross.T, lower=True, check_finite=False).T
-        solution = FeatureProblem(features, Y, weight, self.fit_intercept).solve(self.alpha_, self.tol, self.max_iter)
+        over = FeatureProblem(features, Y, weight, self.fit_intercept)
+        solution = over.solve(self.alpha_, self.tol, self.max_iter).times(unit)
         assert solution.weights is not None
         self.intercept_, self.result_ = solution.intercept, solution.result
         self.n_iter_ = solution.result.n_iter

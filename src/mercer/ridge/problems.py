@@ -9,7 +9,7 @@ bordered system of [W], (K + diag(lambda / omega)) alpha + b = y with sum_i alph
 
 import time
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,7 +23,15 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.samples import in_full, n_samples, take
 from mercer.solvers import solve_spd
 
-__all__ = ["FeatureProblem", "KernelProblem", "LeastSquaresResult", "RidgeProblem", "Solution", "explicit_features"]
+__all__ = [
+    "FeatureProblem",
+    "KernelProblem",
+    "LeastSquaresResult",
+    "RidgeProblem",
+    "Solution",
+    "explicit_features",
+    "unit_of",
+]
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -82,6 +90,21 @@ class Solution:
     result: LeastSquaresResult
     weights: np.ndarray | None = None
     """Weights of the features, shape (n_features, n_functions), where the problem is over features."""
+
+    def times(self, unit: float) -> "Solution":
+        """The solution for values that are larger by a factor."""
+        result = self.result
+        return Solution(
+            self.coefficients * unit,
+            self.intercept * unit,
+            replace(
+                result,
+                objective=result.objective * unit * unit,
+                bound=result.bound * unit * unit,
+                gap=result.gap * unit * unit,
+            ),
+            None if self.weights is None else self.weights * unit,
+        )
 
 
 class RidgeProblem(ABC):
@@ -217,6 +240,14 @@ class FeatureProblem(RidgeProblem):
     def product(self, coefficients):
         return self.forward(self.backward(coefficients))
 
+    def balanced(self, coefficients: np.ndarray) -> np.ndarray:
+        """Coefficients that add up to zero if there is an offset, for the same values of centred features.
+
+        Rounding keeps sums from being zero, and predictions see it times the squared length of the centre.
+        """
+        excess = coefficients.sum(axis=0) / self.weight.sum() if self.bias else 0.0
+        return coefficients - self.weight[:, np.newaxis] * excess
+
     @cached_property
     def trace(self):
         if self.sparse:
@@ -249,7 +280,7 @@ class FeatureProblem(RidgeProblem):
         while True:
             # Refined as the dual system is, whose inverse this is: the errors of w alone would be divided by alpha.
             w = lapack.dpotrs(factor, np.asfortranarray(self.backward(omega * residual)), lower=1)[0]
-            x = x + omega / alpha * (residual - self.forward(w))
+            x = self.balanced(x + omega / alpha * (residual - self.forward(w)))
             weights, n_iter = self.backward(x), n_iter + 1
             products = self.forward(weights)
             residual = self.Y - b - products - alpha / omega * x
@@ -263,6 +294,11 @@ class FeatureProblem(RidgeProblem):
             before = distance
         result = self.certify(alpha, x, products, b, tol, "primal", n_iter=n_iter)
         return Solution(x, self.mean + b - self.centre @ weights, result, weights)
+
+
+def unit_of(Y: np.ndarray) -> float:
+    """A power of two of the size of the values: over it they have squares that are numbers, and the same digits."""
+    return float(2.0 ** np.frexp(np.abs(Y).max(initial=0.0))[1])
 
 
 def explicit_features(kernel: Kernel, X: Any, budget: int) -> Any:

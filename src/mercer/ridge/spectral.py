@@ -45,10 +45,10 @@ class Spectral:
         self.target = self.scale[:, np.newaxis] * problem.Y
         self.border = self.scale[:, np.newaxis] * float(problem.bias)  # zeros: no border
         self.z, self.t = self.U.T @ self.target, self.U.T @ self.border
-        complete = self.U.shape[0] == self.U.shape[1]
+        self.thin = self.U.shape[0] > self.U.shape[1]
         # What the columns of U do not span.
-        self.rest = np.zeros_like(self.target) if complete else self.target - self.U @ self.z
-        self.border_rest = np.zeros_like(self.border) if complete else self.border - self.U @ self.t
+        self.rest = self.target - self.U @ self.z if self.thin else np.zeros_like(self.target)
+        self.border_rest = self.border - self.U @ self.t if self.thin else np.zeros_like(self.border)
 
     def _eigenvectors(self, problem: Any) -> tuple[np.ndarray, np.ndarray]:
         gram = problem.gram
@@ -68,46 +68,66 @@ class Spectral:
     # --- one penalty --------------------------------------------------------------------------------------
 
     def solve(self, alpha: float, tol: float) -> Solution:
-        """The solution for a penalty; for zero the one of least norm."""
-        problem, b = self.problem, self._offsets(alpha)
-        c = self.U @ self._along(alpha, b)
-        if alpha:
-            c += (self.rest - b * self.border_rest) / alpha
-        coefficients = self.scale[:, np.newaxis] * c
-        products = problem.product(coefficients)
-        result = problem.certify(alpha, coefficients, products, b, tol, self.method, n_iter=1)
+        """The solution for a penalty, refined; for zero the one of least norm."""
+        problem, omega = self.problem, self.problem.weight[:, np.newaxis]
+        x, b, residual = np.zeros_like(problem.Y), np.zeros(problem.Y.shape[1]), problem.Y
+        n_iter, before = 0, np.inf
+        while True:
+            step, shift = self._inverse(alpha, residual)
+            x, b, n_iter = x + step, b + shift, n_iter + 1
+            if isinstance(problem, FeatureProblem):
+                x = problem.balanced(x)
+            products = problem.product(x)
+            residual = problem.Y - b - products - alpha / omega * x
+            goal = np.maximum(problem.goal(alpha, x, tol), np.finfo(float).tiny)
+            distance = float((problem.norms(residual) / goal).max())
+            if not alpha or distance <= 1.0 or not distance <= 0.5 * before:
+                break
+            before = distance
+        result = problem.certify(alpha, x, products, b, tol, self.method, n_iter=n_iter)
         offset = problem.mean + b
         if isinstance(problem, FeatureProblem):
-            offset = offset - problem.centre @ problem.backward(coefficients)
-        return Solution(coefficients, offset, result)
+            offset = offset - problem.centre @ problem.backward(x)
+        return Solution(x, offset, result)
+
+    def _inverse(self, alpha: float, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients and offsets that solve the system with another right side."""
+        target = self.scale[:, np.newaxis] * R
+        z = self.U.T @ target
+        rest = target - self.U @ z if self.thin else np.zeros_like(target)
+        b = self._offsets(alpha, z, rest)
+        c = self.U @ self._along(alpha, z, b)
+        if alpha:
+            c += (rest - b * self.border_rest) / alpha
+        return self.scale[:, np.newaxis] * c, b
 
     def squared_norm(self, alpha: float) -> float:
         """The squared norm of all functions together, which falls with the penalty."""
-        along = self._along(alpha, self._offsets(alpha))
+        along = self._along(alpha, self.z, self._offsets(alpha, self.z, self.rest))
         return float((self.values[:, np.newaxis] * along**2).sum())
 
-    def _along(self, alpha: float, b: np.ndarray) -> np.ndarray:
+    def _along(self, alpha: float, z: np.ndarray, b: np.ndarray) -> np.ndarray:
         """The solution of the weighted system along the eigenvectors."""
         shifted = self.values[:, np.newaxis] + alpha
-        return np.divide(self.z - b * self.t, shifted, out=np.zeros_like(self.z), where=shifted > 0)
+        return np.divide(z - b * self.t, shifted, out=np.zeros_like(z), where=shifted > 0)
 
     def _factors(self, alphas: np.ndarray) -> np.ndarray:
         """q, shape (n_values, n_alphas)."""
         shifted = self.values[:, np.newaxis] + alphas
         return np.divide(alphas, shifted, out=np.ones_like(shifted), where=shifted > 0)
 
-    def _offsets(self, alpha: float) -> np.ndarray:
+    def _offsets(self, alpha: float, z: np.ndarray, rest: np.ndarray) -> np.ndarray:
         """b, which makes the coefficients of each function add up to zero."""
         if not self.problem.bias:
-            return np.zeros(self.z.shape[1])
+            return np.zeros(z.shape[1])
         q = self._factors(np.array([alpha]))
         span = float((q * self.t**2).sum() + (self.border_rest**2).sum())
         if alpha == 0 and span <= len(self.U) * EPS * float((self.border**2).sum()):
             # No direction is free of a penalty: the limit of small ones counts.
             values = self.values[:, np.newaxis]
             q = np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
-            return (q * self.t * self.z).sum(axis=0) / float((q * self.t**2).sum())
-        return ((q * self.t * self.z).sum(axis=0) + (self.border_rest * self.rest).sum(axis=0)) / span
+            return (q * self.t * z).sum(axis=0) / float((q * self.t**2).sum())
+        return ((q * self.t * z).sum(axis=0) + (self.border_rest * rest).sum(axis=0)) / span
 
     # --- a bound on the norm ------------------------------------------------------------------------------
 
@@ -145,7 +165,7 @@ class Spectral:
     ) -> LeastSquaresResult:
         """From the certificate of the penalised problem: its dual value less alpha B^2 / 2 bounds this one."""
         problem, result = self.problem, solution.result
-        b, omega = self._offsets(alpha), problem.weight[:, np.newaxis]
+        b, omega = self._offsets(alpha, self.z, self.rest), problem.weight[:, np.newaxis]
         products = problem.product(solution.coefficients)
         error = problem.Y - products - b
         objective, squared = 0.5 * float((omega * error**2).sum()), float((solution.coefficients * products).sum())
@@ -179,19 +199,18 @@ class Spectral:
         """
         n, n_functions = self.target.shape
         q = self._factors(alphas)
-        b = np.array([self._offsets(float(alpha)) for alpha in alphas])  # (n_alphas, n_functions)
+        b = np.array([self._offsets(float(alpha), self.z, self.rest) for alpha in alphas])  # (n_alphas, n_functions)
         along = q[:, :, np.newaxis] * (self.z[:, np.newaxis] - b * self.t[:, np.newaxis])
         along = along.reshape(len(q), -1)
         border = q * self.t
         span = np.maximum((border * self.t).sum(axis=0) + (self.border_rest**2).sum(), np.finfo(float).tiny)
-        complete = n == len(q)
         found = np.empty((len(alphas), n, n_functions))
         for block in row_blocks(n, len(q)):
             rows = self.U[block]
             squares = rows * rows
             error = (rows @ along).reshape(-1, len(alphas), n_functions)
             error += self.rest[block, np.newaxis] - b * self.border_rest[block, np.newaxis]
-            free = squares @ q + (0.0 if complete else 1.0 - squares.sum(axis=1, keepdims=True))  # 1 - h
+            free = squares @ q + (1.0 - squares.sum(axis=1, keepdims=True) if self.thin else 0.0)  # 1 - h
             free -= (rows @ border + self.border_rest[block]) ** 2 / span
             free = np.maximum(free, EPS)  # a sample that nothing else is like
             part = share[block, np.newaxis]

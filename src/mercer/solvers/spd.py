@@ -153,12 +153,13 @@ def solve_spd(
     budget, steps = memory_budget(memory), max_iter or MAX_ITER
     if method == "auto":
         method = "cholesky" if 8 * gram.n**2 <= budget else "low_rank"
-    run = _System(gram, ridge, B.reshape(gram.n, -1), tol)
+    unit = 2.0 ** np.frexp(np.abs(B).max(initial=0.0))[1]  # else squares may be too large or too small for floats
+    run = _System(gram, ridge, B.reshape(gram.n, -1) / unit, tol)
     result = run.by_cholesky(steps) if method == "cholesky" else run.by_low_rank(steps, budget, random_state)
     return replace(
         result,
-        x=result.x.reshape(B.shape),
-        residual=result.residual.reshape(B.shape),
+        x=result.x.reshape(B.shape) * unit,
+        residual=result.residual.reshape(B.shape) * unit,
         seconds=time.perf_counter() - began,
     )
 
@@ -257,6 +258,8 @@ class _System:
         enough = float(self.ridge.min()) / max(float(self.gram.diag().sum()), np.finfo(float).tiny)
         F = low_rank(self.gram, rank, tol=enough, random_state=random_state).factor
         root = np.sqrt(self.ridge)[:, np.newaxis]
+        if not F.shape[1]:  # the ridge outweighs all of K
+            return lambda R: R / root**2, 0
         F /= root
         core = F.T @ F
         _add_to_diagonal(core, 1.0)
