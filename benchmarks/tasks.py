@@ -12,6 +12,7 @@ from benchmarks.compare import (
     joint,
     large_c,
     linear,
+    lp,
     many,
     memory,
     nu,
@@ -51,6 +52,7 @@ MODULES = (
     graphs,
     trees,
     gp,
+    lp,
     clustering,
     imports,
 )

@@ -57,6 +57,12 @@ SPARSE_SOLVERS: dict[str, Callable[[], solvers.SparseNewton]] = {"SparseNewton":
 # Solvers of `LogisticProblem`.
 LOGISTIC_SOLVERS: dict[str, Callable[[], solvers.LogisticNewton]] = {"LogisticNewton": lambda: solvers.LogisticNewton()}
 
+# Solvers of `LinearProblem`.
+LP_SOLVERS: dict[str, Callable[[], Any]] = {
+    "ColumnGeneration": lambda: solvers.ColumnGeneration(),
+    "HiGHS": lambda: solvers.HiGHS(),
+}
+
 # They need a `LinearGram`.
 LINEAR_SOLVERS: dict[str, Callable[[], Solver]] = {
     "CoordinateDescent": lambda: solvers.CoordinateDescent(),

@@ -202,3 +202,14 @@ def test_a_search_goes_around_matrices_without_a_factor(curve):
     with pytest.warns(ConvergenceWarning, match="stalled"):
         fragile.fit(X, y)
     assert 0.1 < fragile.kernel_.gamma <= 0.5
+
+
+def test_units_of_the_values_do_not_matter(curve):
+    X, y = curve
+    plain, large = GaussianProcessRegressor(tol=1e-8).fit(X, y), GaussianProcessRegressor(tol=1e-8).fit(X, 1e8 * y)
+    assert_allclose(large.predict(X), 1e8 * plain.predict(X), rtol=1e-5, atol=1.0)
+    assert_allclose([large.amplitude_, large.noise_], [1e16 * plain.amplitude_, 1e16 * plain.noise_], rtol=1e-4)
+    given = GaussianProcessRegressor(optimize=False).fit(X, y)
+    assert_allclose([given.amplitude_, given.noise_], np.mean(y**2) * np.array([1.0, 0.1]))
+    nothing = GaussianProcessRegressor(optimize=False).fit(X, np.zeros(60))
+    assert (nothing.amplitude_, nothing.noise_) == (1.0, 0.1)

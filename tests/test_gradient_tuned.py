@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from mercer import SVC, GradientTuned, NuSVC, selection
-from mercer.kernels import RBF, Indexed, Linear, Matern, Polynomial, RationalQuadratic, weighted_sum
+from mercer.kernels import RBF, GapWeighted, Indexed, Linear, Matern, Polynomial, RationalQuadratic, weighted_sum
 from mercer.selection import RadiusMargin, SmoothSpan, Span
 from mercer.selection.criteria.base import Lesson
 from mercer.selection.gradient import Bound
@@ -279,3 +279,12 @@ def test_several_classes_and_no_fit_are_refused():
         GradientTuned().fit(X, np.arange(len(X)) % 3)
     with pytest.raises(NotFittedError):
         GradientTuned().predict(X)
+
+
+def test_parameters_stay_where_their_kernel_allows_them(rng):
+    """The decay of a string kernel is at most one."""
+    words = ["".join(rng.choice(list("ab"), size=10)) for _ in range(30)]
+    y = np.array([word[:5].count("a") > word[5:].count("a") for word in words])  # far apart is as good as close
+    tuned = GradientTuned(SVC(GapWeighted(2, decay=0.95).normalized(), loss="squared_hinge")).fit(words, y)
+    assert tuned.best_params_["kernel__kernel__decay"] == 1.0
+    assert tuned.result_.at_limit == ("kernel__kernel__decay",)

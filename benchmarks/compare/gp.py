@@ -27,7 +27,7 @@ def their_prior(widths: np.ndarray | float) -> Kernel:
 
 
 def values(lesson: Samples) -> GaussianProcessRegressor:
-    return GaussianProcessRegressor(RBF(gamma=GAMMA), noise=NOISE).fit(lesson.X, lesson.y)
+    return GaussianProcessRegressor(RBF(gamma=GAMMA), amplitude=1.0, noise=NOISE).fit(lesson.X, lesson.y)
 
 
 def their_values(lesson: Samples) -> TheirRegressor:
@@ -35,7 +35,9 @@ def their_values(lesson: Samples) -> TheirRegressor:
 
 
 def wide_values(lesson: Samples) -> GaussianProcessRegressor:
-    return GaussianProcessRegressor(RBF(gamma=np.full(FEATURES, GAMMA)), noise=NOISE).fit(lesson.X, lesson.y)
+    return GaussianProcessRegressor(RBF(gamma=np.full(FEATURES, GAMMA)), amplitude=1.0, noise=NOISE).fit(
+        lesson.X, lesson.y
+    )
 
 
 def their_wide_values(lesson: Samples) -> TheirRegressor:

@@ -11,6 +11,7 @@ from . import gp as gp
 from . import gram as gram
 from . import kernels as kernels
 from . import logistic as logistic
+from . import lp as lp
 from . import models as models
 from . import multiclass as multiclass
 from . import plots as plots
@@ -40,6 +41,10 @@ from .features import RandomFourier as RandomFourier
 from .gp import GaussianProcessClassifier as GaussianProcessClassifier
 from .gp import GaussianProcessRegressor as GaussianProcessRegressor
 from .logistic import KernelLogisticRegression as KernelLogisticRegression
+from .lp import LPClassifier as LPClassifier
+from .lp import LPNoveltyDetector as LPNoveltyDetector
+from .lp import LPRegressor as LPRegressor
+from .lp import NuLPClassifier as NuLPClassifier
 from .regularized import RegularizedClassifier as RegularizedClassifier
 from .regularized import RegularizedRegressor as RegularizedRegressor
 from .ridge import LSSVC as LSSVC

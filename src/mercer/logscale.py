@@ -10,20 +10,13 @@ from mercer.kernels import Kernel
 from mercer.kernels.samples import take
 from mercer.parameters import Number
 
-__all__ = ["Descent", "Packed", "allowed_range", "descend", "smooth_parameters"]
+__all__ = ["Descent", "Packed", "descend", "limits", "smooth_parameters"]
 
 
 def smooth_parameters(kernel: Kernel, X: Any) -> dict[str, Any]:
     """The parameters of a resolved kernel that have a derivative, with their values."""
     params, one = kernel.get_params(), take(X, slice(0, 1))
     return {name: params[name] for name in kernel.vjp(one, np.zeros((1, 1)))}
-
-
-def allowed_range(kernel: Kernel, name: str) -> tuple[float, float]:
-    """The smallest and the largest value that a kernel allows for a parameter, by its name in `get_params`."""
-    path, _, last = name.rpartition("__")
-    rule = (kernel.get_params()[path] if path else kernel)._parameters.get(last)
-    return (rule.low, rule.high) if isinstance(rule, Number) else (-np.inf, np.inf)
 
 
 class Packed(NamedTuple):
@@ -45,6 +38,23 @@ class Packed(NamedTuple):
         """The parameters that a vector stands for."""
         found = {name: np.exp(theta[part]) for name, part in self.parts.items()}
         return {name: value if self.is_array[name] else float(value[0]) for name, value in found.items()}
+
+
+def limits(packed: Packed, factor: float, kernel: Kernel | None) -> tuple[np.ndarray, np.ndarray]:
+    """Logarithms of the least and the largest values: within a factor of the start, and what the kernel allows.
+
+    The parameters of the kernel are those whose names begin with ``kernel__``.
+    """
+    low, high = packed.start - np.log(factor), packed.start + np.log(factor)
+    params = {} if kernel is None else {"kernel": kernel, **{f"kernel__{k}": v for k, v in kernel.get_params().items()}}
+    for name, part in packed.parts.items():
+        owner, _, last = name.rpartition("__")
+        rule = params[owner]._parameters.get(last) if owner in params else None
+        if isinstance(rule, Number):
+            with np.errstate(divide="ignore"):  # zero is as far as one may go
+                low[part] = np.maximum(low[part], np.log(max(rule.low, 0.0)))
+            high[part] = np.minimum(high[part], np.log(rule.high))
+    return low, high
 
 
 class Descent(NamedTuple):

@@ -63,6 +63,7 @@ def rings(n, rng):
 def test_registry_is_complete():
     public = {getattr(room, name) for room in ROOMS for name in room.__all__}
     public = {item for item in public if isinstance(item, type) and issubclass(item, BaseEstimator)}
+    public = {item for item in public if hasattr(item, "fit")}  # losses have parameters, but learn nothing
     assert {type(make()) for make in MACHINES.values()} == public
     assert all(name.split()[0] == type(make()).__name__ for name, make in MACHINES.items())
 
@@ -157,6 +158,8 @@ def test_a_kernel_is_its_matrix(make):
         outputs(given, kernel(new, data[0])[:, :-1])
 
 
+# What the labels leave of a margin may be nothing, which a machine with a share of errors tells of.
+@pytest.mark.filterwarnings("ignore:.*status degenerate:sklearn.exceptions.ConvergenceWarning")
 @every_kernel_machine
 def test_strings_and_graphs_go_in(make):
     rng = np.random.default_rng(0)
@@ -254,6 +257,8 @@ def test_decision_rule(make):
     assert_array_equal(machine.support_vectors_, data[0][machine.support_])
 
 
+# What the labels leave of a margin may be nothing, which a machine with a share of errors tells of.
+@pytest.mark.filterwarnings("ignore:.*status degenerate:sklearn.exceptions.ConvergenceWarning")
 @every_machine
 def test_linear_kernel_has_weights(make):
     data = lesson(make())

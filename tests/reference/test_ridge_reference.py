@@ -8,7 +8,7 @@ from sklearn.kernel_ridge import KernelRidge as TheirKernelRidge
 from sklearn.linear_model import Ridge
 
 from mercer.kernels import RBF, Linear, Polynomial, Spectrum
-from mercer.ridge import LSSVC, KernelRidge
+from mercer.ridge import LSSVC, KernelRidge, base
 
 KERNEL = RBF(gamma=0.3)
 
@@ -130,7 +130,9 @@ def test_leaving_one_out_of_a_classifier():
 
 
 @pytest.mark.parametrize("kernel", [KERNEL, Linear()], ids=["dual", "primal"])
-def test_path_is_one_machine_for_each_penalty(kernel):
+@pytest.mark.parametrize("at_once", [1, 1 << 20])
+def test_path_is_one_machine_for_each_penalty(kernel, at_once, monkeypatch):
+    monkeypatch.setattr(base, "BLOCK_ENTRIES", at_once)
     X, y, weight = lesson(n=30)
     alphas = [0.01, 0.1, 1.0, 10.0]
     path = KernelRidge(kernel, alpha=alphas, fit_intercept=True).fit(X, y, weight)

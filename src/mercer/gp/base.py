@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.errors import IndefiniteError
 from mercer.kernels import Kernel, as_kernel
 from mercer.kernels.samples import n_samples, row_blocks, take
-from mercer.logscale import Packed, allowed_range, descend, smooth_parameters
+from mercer.logscale import Packed, descend, limits, smooth_parameters
 from mercer.machines import KernelMachine
 from mercer.parameters import Number
 
@@ -139,8 +139,6 @@ class GaussianProcess(KernelMachine):
         "max_iter": Number(1, integer=True),
         "tol": Number(0, above=True),
     }
-    _own: tuple[str, ...] = ("amplitude",)
-    """Parameters of the machine itself that may be tuned."""
 
     optimize: Any
     bounds: Any
@@ -173,17 +171,16 @@ class GaussianProcess(KernelMachine):
 
     # --- the parameters -----------------------------------------------------------------------------------
 
-    def _maximize(self, evidence: Evidence, prior: Prior, size: float) -> dict[str, Any]:
+    def _maximize(self, evidence: Evidence, prior: Prior, given: dict[str, float], size: float) -> dict[str, Any]:
         """All parameters, those to be tuned where the evidence is largest; keeps how that was found."""
         began = time.perf_counter()
-        given = {name: float(getattr(self, name)) for name in self._own}
         chosen = self._to_tune(given, prior)
         if not any(name.startswith("kernel__") for name in chosen):
             prior.fix()
         if not chosen:
             self.result_ = EvidenceResult("given", np.nan, 0.0, (), 0, 1, 0.0, np.empty(0))
             self._keep_parameters(given)
-            return given
+            return dict(given)
         packed = Packed.of(chosen)
         low, high = self._limits(packed, prior)
         objective = Objective(evidence, given, packed, size)
@@ -232,8 +229,9 @@ class GaussianProcess(KernelMachine):
         return self.result_.n_evaluations
 
     def _keep_parameters(self, values: dict[str, Any]) -> None:
-        for name in self._own:
-            setattr(self, f"{name}_", values[name])
+        for name, value in values.items():
+            if not name.startswith("kernel__"):
+                setattr(self, f"{name}_", value)
 
     def _to_tune(self, given: dict[str, float], prior: Prior) -> dict[str, Any]:
         """The parameters to tune, at their start."""
@@ -256,19 +254,12 @@ class GaussianProcess(KernelMachine):
         ranges = self.bounds if isinstance(self.bounds, dict) else {}
         if unknown := [name for name in ranges if name not in packed.parts]:
             raise ValueError(f"bounds must be for parameters that are tuned, got {unknown[0]!r}.")
-        room = np.log(FACTOR if isinstance(self.bounds, dict) else self.bounds)
-        low, high = packed.start - room, packed.start + room
-        for name, part in packed.parts.items():
-            if name in ranges:
-                low[part], high[part] = np.log(np.asarray(ranges[name], dtype=np.float64))
-                if (packed.start[part] < low[part]).any() or (packed.start[part] > high[part]).any():
-                    raise ValueError(
-                        f"bounds must have the start of {name!r} between them, got {tuple(ranges[name])!r}."
-                    )
-            elif prior.kernel is not None and name.startswith("kernel__"):
-                least, largest = allowed_range(prior.kernel, name.removeprefix("kernel__"))
-                low[part] = np.maximum(low[part], np.log(least) if least > 0 else -np.inf)
-                high[part] = np.minimum(high[part], np.log(largest) if largest > 0 else np.inf)
+        low, high = limits(packed, FACTOR if isinstance(self.bounds, dict) else self.bounds, prior.kernel)
+        for name, pair in ranges.items():
+            part = packed.parts[name]
+            low[part], high[part] = np.log(np.asarray(pair, dtype=np.float64))
+            if (packed.start[part] < low[part]).any() or (packed.start[part] > high[part]).any():
+                raise ValueError(f"bounds must have the start of {name!r} between them, got {tuple(pair)!r}.")
         return low, high
 
     # --- new samples --------------------------------------------------------------------------------------

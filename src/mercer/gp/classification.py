@@ -174,7 +174,8 @@ class GaussianProcessClassifier(KernelClassifier, GaussianProcess):
         used = np.flatnonzero(weight)
         prior = self._make_prior(X, weight)
         evidence = LaplaceEvidence(prior, signs[used], weight[used])
-        values = self._maximize(evidence, prior, signs.shape[1] * float(weight.sum()))
+        start = {"amplitude": float(self.amplitude)}
+        values = self._maximize(evidence, prior, start, signs.shape[1] * float(weight.sum()))
         self._modes = evidence.modes(values)
         coefficients = np.zeros((signs.shape[1], n_samples(X)))
         coefficients[:, used] = [self.amplitude_ * mode.a for mode in self._modes]

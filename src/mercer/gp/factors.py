@@ -21,8 +21,10 @@ class Factor:
 
     def __init__(self, matrix: np.ndarray, name: str):
         self.lower, info = lapack.dpotrf(matrix.T, lower=1, overwrite_a=1, clean=1)
-        if info or not np.isfinite(np.diagonal(self.lower)).all():
-            raise IndefiniteError(f"{name} is not positive definite: the pivot of sample {info - 1} is not positive.")
+        pivots = np.diagonal(self.lower)
+        bad = info - 1 if info else int(np.argmin(np.isfinite(pivots)))
+        if info or not np.isfinite(pivots[bad]):
+            raise IndefiniteError(f"{name} is not positive definite: the pivot of sample {bad} is not positive.")
 
     @property
     def half_log_determinant(self) -> float:

@@ -15,6 +15,9 @@ from mercer.threads import limit_threads
 
 __all__ = ["GaussianProcessRegressor"]
 
+# What of the mean square of the values "scale" takes for noise.
+NOISE_SHARE = 0.1
+
 
 class GaussianProcessRegressor(KernelRegressor, GaussianProcess):
     r"""Gaussian process regression: a function with a spread, and parameters that make the data likely.
@@ -38,10 +41,12 @@ class GaussianProcessRegressor(KernelRegressor, GaussianProcess):
     kernel : Kernel, str, callable or "precomputed", default="rbf"
         Similarity of samples, see `mercer.kernels`; its parameters are the start. It describes the function alone: the
         noise is a parameter of the machine. "precomputed": X is the kernel matrix.
-    amplitude : float > 0, default=1.0
-        The kernel is multiplied with it; larger lets the function leave zero further. Where the search starts.
-    noise : float >= 0, default=0.1
-        Variance of the noise; larger smoothes more. Where the search starts; zero stays zero.
+    amplitude : float > 0 or "scale", default="scale"
+        The kernel is multiplied with it; larger lets the function leave zero further. Where the search starts. "scale"
+        is the mean square of the values.
+    noise : float >= 0 or "scale", default="scale"
+        Variance of the noise; larger smoothes more. Where the search starts; zero stays zero. "scale" is a tenth of the
+        mean square of the values.
     optimize : bool or list of str, default=True
         What to tune: everything that has a derivative and starts above zero, nothing, or what is named, such as
         ``["noise", "kernel__gamma"]``.
@@ -89,7 +94,7 @@ class GaussianProcessRegressor(KernelRegressor, GaussianProcess):
 
     See Also
     --------
-    KernelLogisticRegression : Classes, with probabilities.
+    KernelRidge : The mean alone, for more samples.
     GaussianProcessClassifier : Classes, with parameters that maximise the evidence.
     SVR : A sparse function without a spread.
 
@@ -125,8 +130,11 @@ class GaussianProcessRegressor(KernelRegressor, GaussianProcess):
     (True, True)
     """
 
-    _parameters = GaussianProcess._parameters | {"noise": Number(0), "normalize_y": Choice(True, False)}
-    _own = ("amplitude", "noise")
+    _parameters = GaussianProcess._parameters | {
+        "amplitude": Number(0, above=True, words=("scale",)),
+        "noise": Number(0, words=("scale",)),
+        "normalize_y": Choice(True, False),
+    }
 
     noise_: float
 
@@ -134,8 +142,8 @@ class GaussianProcessRegressor(KernelRegressor, GaussianProcess):
         self,
         kernel="rbf",
         *,
-        amplitude=1.0,
-        noise=0.1,
+        amplitude="scale",
+        noise="scale",
         optimize=True,
         bounds=1e5,
         n_restarts_optimizer=0,
@@ -190,13 +198,21 @@ class GaussianProcessRegressor(KernelRegressor, GaussianProcess):
             self._scale = np.sqrt(np.average((Y - centre) ** 2, axis=0, weights=weight))
             self._scale[self._scale == 0] = 1.0
         prior = self._make_prior(X, np.bincount(used, weights=weight, minlength=n_samples(X)))
-        evidence = RegressionEvidence(prior, (Y - centre) / self._scale, weight)
-        values = self._maximize(evidence, prior, Y.shape[1] * float(weight.sum()))
+        Y = (Y - centre) / self._scale
+        evidence = RegressionEvidence(prior, Y, weight)
+        values = self._maximize(evidence, prior, self._start(Y, weight), Y.shape[1] * float(weight.sum()))
         self._factor, alpha, log_evidence, self._spread = evidence.condition(values)
         coefficients = np.zeros((Y.shape[1], n_samples(X)))
         coefficients[:, used] = (self.amplitude_ * self._scale * alpha).T
         self._keep_expansion(X, coefficients, centre, support=used)
         self._conclude(log_evidence)
+
+    def _start(self, Y: np.ndarray, weight: np.ndarray) -> dict[str, float]:
+        """Amplitude and noise as numbers."""
+        square = float(np.average((Y**2).mean(axis=1), weights=weight)) or 1.0
+        words = {"amplitude": square, "noise": NOISE_SHARE * square}
+        given = {name: getattr(self, name) for name in words}
+        return {name: words[name] if isinstance(value, str) else float(value) for name, value in given.items()}
 
     # --- the posterior ------------------------------------------------------------------------------------
 
@@ -279,7 +295,7 @@ class GaussianProcessRegressor(KernelRegressor, GaussianProcess):
     def leave_one_out(self, include_noise=False):
         """Means and standard deviations that the training samples would get without them, from the one factor.
 
-        The parameters stay as they are. [2]_, eq. 5.12
+        The parameters stay as they are. This is eq. 5.12 of Rasmussen and Williams.
 
         Parameters
         ----------

@@ -4,6 +4,7 @@ from mercer.problems.batch import DualProblems
 from mercer.problems.classification import hull_distance, nu_margin, soft_margin
 from mercer.problems.dual import DualProblem, Offsets
 from mercer.problems.joint import JointProblem, crammer_singer, lee_lin_wahba, weston_watkins
+from mercer.problems.linear_programs import LinearProblem, level_set, lp_margin, lp_nu_margin, lp_tube
 from mercer.problems.logistic import LogisticProblem, logistic
 from mercer.problems.novelty import enclosing_ball, one_class
 from mercer.problems.regression import epsilon_tube, nu_tube, pinball
@@ -14,6 +15,7 @@ __all__ = [
     "DualProblem",
     "DualProblems",
     "JointProblem",
+    "LinearProblem",
     "LogisticProblem",
     "Offsets",
     "crammer_singer",
@@ -21,7 +23,11 @@ __all__ = [
     "epsilon_tube",
     "hull_distance",
     "lee_lin_wahba",
+    "level_set",
     "logistic",
+    "lp_margin",
+    "lp_nu_margin",
+    "lp_tube",
     "nu_margin",
     "nu_tube",
     "one_class",

@@ -156,15 +156,17 @@ class Distance(Loss):
             slope = np.clip(above, 0.0, edges.price_above) - np.clip(below, 0.0, edges.price_below)
             undecided = ((below > 0) & (below < edges.price_below)) | ((above > 0) & (above < edges.price_above))
             return slope, undecided / width
+        if self.power > 2:
+            return super().smoothed(z, y, width)
         down, curvature_below = self._smoothed_power(edges.low - z, edges.price_below, width)
         up, curvature_above = self._smoothed_power(z - edges.high, edges.price_above, width)
         return up - down, curvature_below + curvature_above
 
     def _smoothed_power(self, distance: np.ndarray, price: Any, width: float) -> tuple[np.ndarray, np.ndarray]:
-        """Slope and curvature of the envelope of price t^r, at a distance, for r > 1.
+        """Slope and curvature of the envelope of price t^r, at a distance, for 1 < r <= 2.
 
-        With u = t^(r - 1), the minimum is at u^(1 / (r - 1)) + width price r u = distance. The left-hand side is convex
-        for r < 2, and Newton's method comes down to the root without passing it.
+        With u = t^(r - 1), the minimum is at u^(1 / (r - 1)) + width price r u = distance. The left-hand side is
+        convex, and Newton's method comes down to the root without passing it.
         """
         power = self.power - 1.0
         far = (distance > 0) & (np.asarray(price) > 0)

@@ -16,8 +16,9 @@ __all__ = ["KernelNewton"]
 
 STEPS = 1000
 # A stage of smoothing ends when what Newton's method has left over is this part of what the smoothing costs; the next
-# is narrower by the factor, as long as the Newton equations keep so many digits.
-LEFT_OVER, SHRINK, STIFFEST = 0.1, 0.2, 1e9
+# is narrower by the factor. How stiff all samples together are, at first at most and in the end: kernel values times
+# prices over the width.
+LEFT_OVER, SHRINK, SOFTEST, STIFFEST = 1e-3, 0.2, 1e2, 1e11
 # So many stages that do not halve the gap are rounding, and so are so many steps that do not lower the objective by the
 # part.
 PATIENCE, STUCK, DECREASE = 8, 4, 1e-13
@@ -122,7 +123,9 @@ class _Run:
         self.history: list[tuple[float, ...]] = []
         self.best: tuple[Bounds, Point, float] | None = None
         n, loss, y = len(problem.y), problem.loss, problem.y
-        self.stiffest = float(problem.cost.max() * np.diagonal(problem.K).max()) / STIFFEST
+        # A sum, so that a sample of weight 2 makes the same steps as the sample twice.
+        stiffness = inner(problem.cost, np.diagonal(problem.K))
+        self.narrowest = stiffness / STIFFEST
         # Without a function: the offset alone, and what the losses then are.
         self.a, self.Ka, self.b = np.zeros(n), np.zeros(n), 0.0
         if problem.bias:
@@ -130,7 +133,9 @@ class _Run:
         value, slope = loss.value(self.Ka + self.b, y), loss.derivative(self.Ka + self.b, y)
         self.rounding = ROUNDING * inner(problem.cost, loss.value(self.Ka, y))
         steep = inner(problem.cost, slope**2)
-        self.width, self.centre = 2.0 * inner(problem.cost, value) / steep if steep else 1.0, np.zeros(n)
+        # Smooth enough that neither a kink nor a high price is seen at first.
+        self.width = max(2.0 * inner(problem.cost, value) / steep if steep else 1.0, stiffness / SOFTEST)
+        self.centre = np.zeros(n)
 
     # --- the run ------------------------------------------------------------------------------------------
 
@@ -160,7 +165,7 @@ class _Run:
     def _run(self) -> str:
         """Newton's method, until the certificate is good, or nothing helps."""
         smooth, least, in_vain = self.problem.loss.smooth, math.inf, 0
-        objective, stuck = math.inf, 0
+        objective, stuck, steps = math.inf, 0, 0
         while True:
             point = self._point()
             bounds = self._certified(point)
@@ -174,16 +179,23 @@ class _Run:
             stuck = 0 if objective < before - DECREASE * abs(objective) else stuck + 1
             if smooth and stuck == STUCK:
                 return "stalled"
-            if not smooth and (stuck == STUCK or self._is_settled(point, residual, K_residual)):
+            if not smooth and (stuck == STUCK or (steps and self._is_settled(point, residual, K_residual))):
                 in_vain = 0 if bounds.gap < 0.5 * least else in_vain + 1
                 least = min(least, bounds.gap)
                 if in_vain == PATIENCE:
                     return "stalled"
-                self.centre, objective, stuck = point.answers.slope, math.inf, 0
-                self.width = max(SHRINK * self.width, min(self.width, self.stiffest / price)) if price else self.width
+                self._next_stage(point, price)
+                objective, stuck, steps = math.inf, 0, 0
                 continue
             self._step(point, price, residual, K_residual)
             self.n_iter += 1
+            steps += 1
+
+    def _next_stage(self, point: Point, price: float) -> None:
+        """Centre the smoothing at the slopes that were found, and narrow it."""
+        self.centre = point.answers.slope
+        if price:
+            self.width = max(SHRINK * self.width, min(self.width, self.narrowest / price))
 
     def _objective(self, point: Point) -> float:
         """Penalty and losses, smoothed if they need it."""

@@ -1,5 +1,6 @@
 """The problem behind the representer theorem, and what proves its optimum."""
 
+import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from mercer.sums import inner
 __all__ = ["RegularizedProblem", "RegularizedResult", "Tangents"]
 
 # A tangent that is above the function by more than this part of the numbers at hand is no tangent of a convex one.
-CONVEX = 1e-9
+CONVEX, ROUNDING = 1e-6, 1e-12
 # Slopes add up to zero if their sum is at most this part of the sum of their sizes.
 BALANCED = 1e-12
 # A penalty is nowhere steeper than at a norm of this size.
@@ -96,7 +97,9 @@ class RegularizedProblem:
         at, slope = tangents
         there, here = self.loss.value(f, self.y), self.loss.value(at, self.y)
         rise = slope * (f - at)
-        over, least = there - here - rise, -CONVEX * float((np.abs(there) + np.abs(here) + np.abs(rise)).max())
+        over = there - here - rise
+        size = CONVEX * (np.abs(there) + np.abs(here) + np.abs(rise)) + ROUNDING * np.abs(slope).max() * np.abs(f).max()
+        least = -float(size.max())
         if not (over >= least).all():
             raise ValueError(f"loss must be convex, and its derivative that of its value, got {self.loss!r}.")
         if (there < least).any() or (here < least).any():
@@ -108,7 +111,7 @@ class RegularizedProblem:
         pull = self.cost * tangents.slope
         if self.bias and abs(pull.sum()) > BALANCED * np.abs(pull).sum():
             return Bounds(np.inf, -np.inf, np.inf)
-        size, f = np.sqrt(max(0.0, inner(pull, Kv))), b - shrinkage * Kv
+        size, f = math.sqrt(max(0.0, inner(pull, Kv))), b - shrinkage * Kv
         norm, steepest = shrinkage * size, self.penalty.derivative(FAR)
         share = min(1.0, steepest / size) if size else 1.0
         penalty = self.penalty.value(norm)

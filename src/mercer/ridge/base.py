@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.gram import MatrixGram, low_rank, make_gram, memory_budget
 from mercer.kernels import as_kernel
-from mercer.kernels.samples import in_full, take
+from mercer.kernels.samples import BLOCK_ENTRIES, in_full, take
 from mercer.machines import KernelMachine
 from mercer.parameters import Choice, Number
 from mercer.ridge.problems import (
@@ -146,8 +146,14 @@ class LeastSquaresMachine(KernelMachine):
         else:
             self.alphas_ = np.array(self.alpha, dtype=np.float64)
         weight = spectral.problem.weight
-        squares = spectral.left_out(self.alphas_, share) ** 2
-        self.loo_errors_ = np.einsum("i,aik->a", weight, squares) / (weight.sum() * squares.shape[2])
+        n, n_functions = spectral.target.shape
+        at_once = max(1, BLOCK_ENTRIES // (n * n_functions))
+        errors = [
+            np.einsum("i,aik,aik->a", weight, part, part)
+            for start in range(0, len(self.alphas_), at_once)
+            for part in [spectral.left_out(self.alphas_[start : start + at_once], share)]
+        ]
+        self.loo_errors_ = np.concatenate(errors) / (weight.sum() * n_functions)
         return float(self.alphas_[np.argmin(self.loo_errors_)])
 
     def _of_all(self, X: Any, Y: np.ndarray, used: np.ndarray, solution: Solution) -> np.ndarray:

@@ -84,8 +84,9 @@ class KernelRidge(KernelRegressor, LeastSquaresMachine):
 
     Notes
     -----
-    Time O(n^3) and O(n^2) memory: a Cholesky factor in float32, whose solution is refined in float64. Where 8 n^2
-    bytes are more than `memory`, conjugate gradients with kernel values computed as they are needed, O(n^2) each
+    Time O(n^3) and O(n^2) memory: a Cholesky factor in float32, whose solution is refined in float64; less time where
+    the penalty is large enough for a few steps of conjugate gradients in float32 to stand in for the factor. Where
+    8 n^2 bytes are more than `memory`, conjugate gradients with kernel values computed as they are needed, O(n^2) each
     step. Where the kernel has explicit features, fewer than samples (linear, polynomial, strings, graphs), the
     problem is solved over them [1]_ (eq. 2.26) in O(n p^2). Several penalties, leaving one out and a bound on the norm
     take the eigenvectors of the kernel matrix, or the singular vectors of the features.

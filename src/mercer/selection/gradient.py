@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.kernels import Kernel, as_kernel
 from mercer.kernels.samples import take
-from mercer.logscale import Packed, descend, smooth_parameters
+from mercer.logscale import Packed, descend, limits, smooth_parameters
 from mercer.parameters import Choice, Number, check_parameters
 from mercer.selection.criteria.base import Lesson, SmoothCriterion, Trained, check_machine
 from mercer.selection.criteria.radius import RadiusMargin
@@ -242,12 +242,12 @@ class GradientTuned(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         began = time.perf_counter()
         packed = self._start(lesson, machine)
         bound = Bound(self._criterion(), lesson, machine, packed)
-        start, room = packed.start, np.log(self.factor)
+        low, high = limits(packed, self.factor, None if machine._precomputed else machine.kernel)
         ended = descend(
             bound,
-            start,
-            start - room,
-            start + room,
+            packed.start,
+            low,
+            high,
             tol=self.tol,
             max_iter=self.max_iter,
             smallest_step=SMALLEST_STEP,

@@ -20,6 +20,7 @@ from mercer.solvers.joint import BlockDescent, JointResult
 from mercer.solvers.joint_linear import LinearBlockDescent
 from mercer.solvers.linear import LinearSolver
 from mercer.solvers.logistic import LogisticNewton, LogisticResult
+from mercer.solvers.lp import ColumnGeneration, HiGHS, LinearCertificate, LinearResult, combine_linear
 from mercer.solvers.newton import ProximalNewton
 from mercer.solvers.simple import SimpleSMO
 from mercer.solvers.smo import SMO
@@ -32,12 +33,16 @@ __all__ = [
     "BlockDescent",
     "Certificate",
     "Chunking",
+    "ColumnGeneration",
     "CoordinateDescent",
     "Decomposition",
+    "HiGHS",
     "History",
     "InteriorPoint",
     "JointResult",
     "LinearBlockDescent",
+    "LinearCertificate",
+    "LinearResult",
     "LinearSolver",
     "LogisticNewton",
     "LogisticResult",
@@ -53,6 +58,7 @@ __all__ = [
     "SystemResult",
     "certify",
     "combine",
+    "combine_linear",
     "solve_spd",
     "warn_unless_solved",
 ]

@@ -1,0 +1,143 @@
+"""Regression by linear programmes."""
+
+from typing import Any
+
+import numpy as np
+
+from mercer.lp.base import LinearProgramMachine, in_rows, one_or_all
+from mercer.machines import KernelRegressor
+from mercer.parameters import Number
+from mercer.problems import lp_tube
+from mercer.threads import limit_threads
+
+__all__ = ["LPRegressor"]
+
+
+class LPRegressor(KernelRegressor, LinearProgramMachine):
+    """Regression with few coefficients: a 1-norm in the place of the margin of `SVR`.
+
+    .. math::
+
+        \\min_{a, b} \\sum_j |a_j| + C \\sum_i \\omega_i \\max(0, |y_i - f(x_i)| - \\epsilon)
+        \\quad\\text{with}\\quad f(x) = \\sum_j a_j k(x, x_j) + b
+
+    The kernel **need not be positive semi-definite**. Small programmes go to HiGHS as a whole, larger ones by column
+    generation, see `mercer.solvers.ColumnGeneration`; several outputs are learnt one by one.
+
+    Parameters
+    ----------
+    kernel : Kernel, str, callable or "precomputed", default="rbf"
+        Similarity of samples, see `mercer.kernels`; also an indefinite one. "precomputed": X is the kernel matrix.
+    C : float > 0, default=1.0
+        Price of errors; larger fits the training data more closely. Infinite: no sample may lie outside the tube.
+    epsilon : float >= 0, default=0.1
+        Half the width of the tube, in units of y; larger gives fewer coefficients.
+    tol : float > 0, default=1e-6
+        Largest relative duality gap; smaller is more exact and slower.
+    solver : {"auto", "highs", "column_generation"} or solver, default="auto"
+        All coefficients at once or the ones that are needed; "auto": at once for up to 200 samples.
+    memory : float > 0 or "auto", default="auto"
+        Megabytes for kernel values; column generation holds those of the columns at play besides.
+    n_threads : int or None, default=None
+        Threads for kernel values.
+
+    Attributes
+    ----------
+    result_ : LinearResult or LinearCertificate
+        The certificate: objective, bound, gap, history; for several outputs their sums, and `parts`.
+    support_, support_vectors_ : ndarray, samples
+        Numbers of the samples that have a coefficient, and these samples.
+    dual_coef_ : ndarray of shape (n_outputs, n_support)
+        The coefficients a.
+    intercept_ : ndarray of shape (n_outputs,)
+        The offsets b.
+    coef_ : ndarray of shape (n_outputs, n_features)
+        Weights of the features; linear kernel only.
+    kernel_ : Kernel or "precomputed"
+        The kernel, with its data-dependent parameters resolved.
+    slack_ : ndarray of shape (n,) or (n, n_outputs)
+        By how much the training samples lie outside the tube.
+    margin_errors_ : float or ndarray of shape (n_outputs,)
+        Share of the training samples outside the tube by more than `tol`.
+    sparsity_ : float
+        Share of the training samples that have no coefficient.
+    n_iter_ : int
+        Steps of HiGHS, or rounds of column generation.
+    n_features_in_ : int
+        Features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when X has names that are all strings.
+
+    See Also
+    --------
+    mercer.svm.SVR : The norm in feature space; more support vectors, faster to train.
+
+    Notes
+    -----
+    Costs, uniqueness and precision as for `LPClassifier`.
+
+    References
+    ----------
+    .. [1] C. Campbell, Y. Ying, Learning with Support Vector Machines, 2011, eqs. 2.1-2.7 and the loss of section 2.6.
+    .. [2] O. Mangasarian, D. Musicant, Large scale kernel regression via linear programming, Machine Learning 46, 2002.
+
+    Examples
+    --------
+    >>> from mercer import LPRegressor
+    >>> machine = LPRegressor(kernel="linear", C=100.0, epsilon=0.01).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
+    >>> machine.predict([[3.0]]).round(2), machine.support_
+    (array([2.98]), array([2]))
+    """
+
+    _parameters = LinearProgramMachine._parameters | {
+        "C": Number(0, above=True, infinite=True),
+        "epsilon": Number(0),
+    }
+
+    def __init__(self, kernel="rbf", *, C=1.0, epsilon=0.1, tol=1e-6, solver="auto", memory="auto", n_threads=None):
+        self.kernel = kernel
+        self.C = C
+        self.epsilon = epsilon
+        self.tol = tol
+        self.solver = solver
+        self.memory = memory
+        self.n_threads = n_threads
+
+    def fit(self, X, y, sample_weight=None):
+        """Learn from samples with values.
+
+        Parameters
+        ----------
+        X : samples of shape (n, n_features), or as the kernel takes them
+            The n x n kernel matrix if ``kernel="precomputed"``.
+        y : array of shape (n,) or (n, n_outputs)
+            Values.
+        sample_weight : array of shape (n,), default=None
+            Non-negative; weight 2 is the sample twice, weight 0 is no sample.
+
+        Returns
+        -------
+        self
+        """
+        with self._all_or_nothing():
+            self._fit(X, y, sample_weight)
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        self._check_all()
+        X, y = self._take_targets(X, y)
+        targets = self._columns(y)
+        weight = self._weights(sample_weight, X)
+        index = np.flatnonzero(weight)
+        with limit_threads(self.n_threads):
+            gram = self._make_gram(X, weight)
+            costs = self.C * weight[index]
+            results = self._solve(
+                [lp_tube(gram, column[index], costs, float(self.epsilon), index=index) for column in targets.T]
+            )
+        f = np.array([result.f[: len(index)] for result in results]).T
+        slack = np.maximum(0.0, np.abs(targets[index] - f) - self.epsilon)
+        self.slack_ = in_rows(index, slack, len(weight))
+        self.margin_errors_ = one_or_all(weight[index] @ (slack > self.tol) / weight.sum())
+        self._keep_results(X, index, results, np.ones(len(results)), np.array([r.b for r in results]))
+        self._warn_unless_solved()

@@ -1,0 +1,191 @@
+"""Linear programmes as HiGHS takes them, through SciPy."""
+
+import time
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.optimize import linprog
+from sklearn.base import BaseEstimator
+
+from mercer.errors import InfeasibleError
+from mercer.parameters import Number, check_parameters
+from mercer.problems import LinearProblem
+from mercer.solvers.lp.result import LinearResult, Point, certify_point
+
+__all__ = ["HiGHS", "vertex"]
+
+# What HiGHS may leave of a constraint: its smallest.
+TOLERANCE = 1e-10
+# Coefficients below this share of the largest are zeros that rounding has moved.
+ZERO = 1e-11
+
+
+class HiGHS(BaseEstimator):
+    """The whole linear programme at once, by the dual simplex method of HiGHS. [1]_
+
+    What HiGHS sees is the dual: the prices bound the multipliers, so that errors need no variables, and there is one
+    equation per column.
+
+    Parameters
+    ----------
+    tol : float > 0, default=1e-6
+        Largest relative duality gap that counts as solved; the simplex method ends at a corner, far below it.
+
+    See Also
+    --------
+    ColumnGeneration : For more than some hundred samples.
+
+    Notes
+    -----
+    The whole kernel matrix is in memory, some times. HiGHS takes kernel values below 1e-9 for zeros; a step of Newton's
+    method on the equations of the corner makes up for that.
+
+    References
+    ----------
+    .. [1] Q. Huangfu, J. Hall, Parallelizing the dual revised simplex method, Mathematical Programming Computation 10,
+       2018.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.gram import MatrixGram
+    >>> from mercer.problems import lp_margin
+    >>> from mercer.solvers import HiGHS
+    >>> x = np.array([0.0, 1.0, 3.0, 4.0])
+    >>> result = HiGHS().solve(lp_margin(MatrixGram(np.outer(x, x)), np.array([-1.0, -1, 1, 1]), np.full(4, 10.0)))
+    >>> result.a.round(3), round(result.b, 3), result.status
+    (array([0.  , 0.  , 0.  , 0.25]), -2.0, 'solved')
+    """
+
+    _parameters: ClassVar[dict[str, Any]] = {"tol": Number(0, above=True)}
+
+    def __init__(self, *, tol=1e-6):
+        self.tol = tol
+
+    def solve(self, problem: LinearProblem) -> LinearResult:
+        """The solution, with its certificate.
+
+        Parameters
+        ----------
+        problem : LinearProblem
+
+        Returns
+        -------
+        LinearResult
+
+        Raises
+        ------
+        InfeasibleError
+            If prices are infinite and no function is without errors.
+        """
+        check_parameters(self)
+        began = time.perf_counter()
+        block = problem.gram.rows(problem.columns)[:, problem.rows]
+        everything = np.ones(len(problem.columns), dtype=bool), np.ones(len(problem.rows), dtype=bool)
+        found = vertex(problem, block, *everything, np.zeros(len(problem.rows)))
+        if found is None:
+            raise InfeasibleError(
+                "No function of this kernel meets all constraints without errors: choose a finite price of errors, or "
+                "a richer kernel."
+            )
+        point, n_iter = found
+        return certify_point(
+            problem,
+            point,
+            tol=self.tol,
+            n_iter=n_iter,
+            seconds=time.perf_counter() - began,
+            kernel_evaluations=block.size,
+        )
+
+
+def vertex(
+    problem: LinearProblem, block: np.ndarray, columns: np.ndarray, rows: np.ndarray, u: np.ndarray
+) -> tuple[Point, int] | None:
+    """A corner of the programme with some columns, and multipliers of some rows, at play; the steps it took.
+
+    `block` has the kernel values of the columns at play, a mask of all, with the samples of all rows. `rows` is a mask
+    too; the other multipliers stay what they are in u. None: it has no solution.
+    """
+    k, m = len(block), int(rows.sum())
+    G = block[:, rows] * problem.sign[rows]
+    settled = np.where(rows, 0.0, problem.sign * u) - problem.pull
+    already = block @ settled  # what the rows that are not at play add to the slopes
+    u_bounds = np.column_stack([np.zeros(m), problem.price[rows]])
+    limits, most = np.empty((0, m)), np.empty(0)
+    if problem.unit:  # u, and the largest slope at the end
+        both = [1.0, -1.0][: 1 + problem.signed]
+        limits, most = np.concatenate([side * G for side in both]), np.concatenate([-side * already for side in both])
+        equations, totals = np.empty((0, m + 1)), np.empty(0)
+        further, further_bounds = -np.ones((len(limits), 1)), np.array([[-np.inf, np.inf]])
+    else:  # u, and the slopes, which have bounds of their own
+        equations, totals = np.hstack([G, -np.eye(k)]), -already
+        further, further_bounds = np.empty((0, k)), np.tile([-1.0 if problem.signed else -np.inf, 1.0], (k, 1))
+    if problem.reward is not None:
+        limits, most = np.vstack([limits, -np.ones(m)]), np.append(most, u[~rows].sum() - problem.reward)
+        further = np.vstack([further, np.zeros(len(further_bounds))])
+    balance = np.append(problem.sign[rows], np.zeros(len(further_bounds)))
+    answer = linprog(
+        np.append(-problem.target[rows], np.full(len(further_bounds), float(problem.unit))),
+        A_eq=np.vstack([equations, balance]),
+        b_eq=np.append(totals, -settled.sum()),
+        A_ub=np.hstack([limits, further]),
+        b_ub=most,
+        bounds=np.vstack([u_bounds, further_bounds]),
+        method="highs-ds",
+        options={
+            "presolve": False,  # it finds nothing in dense constraints
+            "primal_feasibility_tolerance": TOLERANCE,
+            "dual_feasibility_tolerance": TOLERANCE,
+        },
+    )
+    if answer.status != 0:
+        return None
+    # The coefficients are the multipliers of the constraints that the slopes must meet.
+    of_equations, of_limits = -answer.eqlin.marginals, -answer.ineqlin.marginals
+    coefficients = of_equations[:-1]
+    if problem.unit:
+        coefficients = of_limits[:k] - (of_limits[k : 2 * k] if problem.signed else 0.0)
+    coefficients = np.where(np.abs(coefficients) > ZERO * np.abs(coefficients).max(initial=0.0), coefficients, 0.0)
+    rho = 0.0 if problem.reward is None else float(of_limits[-1])
+    found = Point(coefficients, float(of_equations[-1]), rho, np.clip(answer.x[:m], 0.0, problem.price[rows]))
+    found = _refined(problem, rows, G, already, float(settled.sum()), found)
+    a, multipliers = np.zeros(len(columns)), u.copy()
+    a[columns], multipliers[rows] = found.a, found.u
+    return Point(a, found.b, found.rho, multipliers), int(answer.nit)
+
+
+def _refined(
+    problem: LinearProblem, rows: np.ndarray, G: np.ndarray, already: np.ndarray, settled: float, corner: Point
+) -> Point:
+    """A step of Newton's method on the equations that make a corner: HiGHS has left out the smallest kernel values.
+
+    Rows whose multiplier is between its bounds hold with equality, columns with a coefficient have the largest slope.
+    """
+    a, b, rho, u = corner
+    used, between = a != 0, (u > 0) & (u < problem.price[rows])
+    sign, M = problem.sign[rows][between], G[np.ix_(used, between)].T
+    edge, banded = np.sign(a[used]), rho > 0
+    # Of the function: a, b and rho.
+    left = np.column_stack([M, sign, *([-np.ones(len(M))] if banded else [])])
+    right = problem.target[rows][between] - (M @ a[used] + sign * b - rho)
+    if problem.unit:
+        left = np.vstack([left, np.append(edge, np.zeros(left.shape[1] - len(edge)))])
+        right = np.append(right, 1.0 - np.abs(a).sum())
+    change = np.linalg.lstsq(left, right)[0]
+    better = a.copy()
+    better[used] += change[: len(edge)]
+    # Of the multipliers: u and, with `unit`, the largest slope.
+    slopes = G[used] @ u + already[used]
+    largest = float(np.mean(edge * slopes)) if problem.unit and len(edge) else 1.0
+    left = np.vstack([M.T, sign, *([np.ones(len(M))] if banded else [])])
+    right = np.concatenate([edge * largest - slopes, [-settled - float(problem.sign[rows] @ u)]])
+    if problem.unit:
+        left = np.column_stack([left, np.concatenate([-edge, np.zeros(len(left) - len(edge))])])
+    if banded:
+        right = np.append(right, 0.0)
+    moved = u.copy()
+    moved[between] += np.linalg.lstsq(left, right)[0][: len(M)]
+    if (np.sign(better) != np.sign(a)).any() or (moved < 0).any() or (moved > problem.price[rows]).any():
+        return corner  # no small step: more than rounding is open
+    return Point(better, b + float(change[len(edge)]), rho + float(change[-1]) if banded else rho, moved)
