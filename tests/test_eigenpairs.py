@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from mercer.gram import eigenpairs, leading_eigenpairs, make_gram
+from mercer.gram import MatrixGram, eigenpairs, leading_eigenpairs, make_gram
 from mercer.gram.eigenpairs import Weighing
 from mercer.kernels import RBF, Spectrum
 
@@ -60,6 +60,13 @@ def test_products_without_the_matrix():
     free, stored = leading_eigenpairs(gram, 5, method="lanczos"), leading_eigenpairs(RBF(gamma=0.2)(X), 5)
     assert_allclose(free.values, stored.values, rtol=1e-10)
     assert_allclose(np.abs(np.sum(free.vectors * stored.vectors, axis=0)), 1.0, rtol=1e-10)
+
+
+def test_float32_is_multiplied_in_full():
+    K = RBF(gamma=0.2)(cloud()).astype(np.float32)
+    single, double = (leading_eigenpairs(MatrixGram(part), 5) for part in (K, K.astype(np.float64)))
+    assert_array_equal(single.values, double.values)
+    assert single.violation <= 1e-10
 
 
 def test_strings():

@@ -170,6 +170,8 @@ def leading_eigenpairs(
             raise ValueError(f"{name} {problem}")
     started = time.perf_counter()
     gram = K if isinstance(K, Gram) else MatrixGram.of_checked(as_matrix(K), None)
+    if isinstance(gram, MatrixGram):  # once, not for every product
+        gram = MatrixGram.of_checked(gram.matrix.astype(np.float64, copy=False), None)
     if k > gram.n:
         raise ValueError(f"k must be at most the number of samples, {gram.n}, got {k}.")
     seen = Weighing(gram, center, sample_weight)
