@@ -103,6 +103,16 @@ class KernelNewton:
     ----------
     .. [1] O. Chapelle, Training a support vector machine in the primal, 2007.
     .. [2] R. T. Rockafellar, Augmented Lagrangians and applications of the proximal point algorithm, 1976.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.regularized import Hinge, KernelNewton, NormPower, RegularizedProblem
+    >>> x, y = np.array([-2.0, -1.0, 1.0, 3.0]), np.array([-1.0, -1.0, 1.0, 1.0])
+    >>> problem = RegularizedProblem(np.outer(x, x), y, np.full(4, 10.0), Hinge(), NormPower(), bias=True)
+    >>> result = KernelNewton().solve(problem)
+    >>> result.status, result.a.round(3), round(result.primal_objective, 3)
+    ('solved', array([ 0. , -0.5,  0.5,  0. ]), 0.5)
     """
 
     def __init__(self, tol: float = 1e-8, max_iter: int | None = None):
@@ -144,7 +154,7 @@ class _Run:
         status = self._run()
         assert self.best is not None
         bounds, point, shrinkage = self.best
-        a = -shrinkage * point.pull
+        a = 0.0 - shrinkage * point.pull  # no -0
         iterations, *columns = np.array(self.history).T
         return RegularizedResult(
             objective=-bounds.dual,
