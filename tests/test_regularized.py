@@ -252,6 +252,7 @@ def test_too_few_steps_are_told():
         machine = RegularizedClassifier(max_iter=2, C=10.0).fit(X, y)
     assert machine.result_.status == "max_iter"
     assert machine.n_iter_ == 2
+    assert machine.result_.history.gap[-1] == machine.result_.gap
     best = RegularizedClassifier(C=10.0).fit(X, y).result_
     assert machine.result_.dual_objective <= best.primal_objective <= machine.result_.primal_objective
 
@@ -267,6 +268,14 @@ def test_history_and_certificate(name):
     assert result.history.gap[-1] == result.gap
     assert abs(result.imbalance) < 1e-9
     assert "duality gap" in str(result)
+
+
+def test_the_middle_of_the_best_offsets():
+    """Two samples of each class at the same place: every offset between the edges is as good as another."""
+    X, y = np.zeros((4, 1)), np.array([0, 0, 1, 1])
+    assert RegularizedClassifier("linear").fit(X, y).intercept_[0] == pytest.approx(0.0, abs=1e-9)
+    values = np.array([1.0, 2.0, 4.0, 9.0])
+    assert RegularizedRegressor("linear", loss="pinball").fit(X, values).intercept_[0] == pytest.approx(3.0, abs=1e-8)
 
 
 def test_many_outputs():

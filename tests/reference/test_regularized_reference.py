@@ -25,7 +25,7 @@ from mercer.ridge import KernelRidge
 from mercer.svm import SVC, SVR, QuantileSVR
 
 KERNEL = RBF(gamma=0.5)
-PRICES = [0.5, 3.0, 100.0]
+PRICES = [0.1, 3.0, 100.0]
 every_price = pytest.mark.parametrize("C", PRICES)
 
 

@@ -5,19 +5,25 @@ combination of the samples, whatever they are [P eqs 1.19-1.20].
 """
 
 from mercer.regularized.losses import EpsilonInsensitive, Hinge, Huber, Logistic, Loss, Pinball, Squared
-from mercer.regularized.machines import RegularizedClassifier, RegularizedRegressor
+from mercer.regularized.machines import RegularizedClassifier, RegularizedMachine, RegularizedRegressor
+from mercer.regularized.newton import KernelNewton
 from mercer.regularized.penalties import NormPower, Penalty
+from mercer.regularized.problem import RegularizedProblem, RegularizedResult
 
 __all__ = [
     "EpsilonInsensitive",
     "Hinge",
     "Huber",
+    "KernelNewton",
     "Logistic",
     "Loss",
     "NormPower",
     "Penalty",
     "Pinball",
     "RegularizedClassifier",
+    "RegularizedMachine",
+    "RegularizedProblem",
     "RegularizedRegressor",
+    "RegularizedResult",
     "Squared",
 ]

@@ -22,7 +22,13 @@ __all__ = ["RegularizedClassifier", "RegularizedMachine", "RegularizedRegressor"
 
 
 class RegularizedMachine(KernelMachine):
-    """Losses and a penalty on the norm: what `RegularizedClassifier` and `RegularizedRegressor` share."""
+    """Losses and a penalty on the norm: what both machines share.
+
+    See Also
+    --------
+    RegularizedClassifier : For classes.
+    RegularizedRegressor : For values.
+    """
 
     _parameters: ClassVar[dict[str, Any]] = {
         "C": Number(0, above=True),

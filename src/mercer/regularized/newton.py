@@ -27,6 +27,8 @@ FLAT, LINE_STEPS = 0.5, 60
 # Where a step gains less than this part of the objective, the line is too flat to be seen, and full steps are right.
 BLIND = 1e-11
 BALANCING_STEPS, NEARLY_BALANCED = 200, 1e-11
+# Slopes that add up to less than this part of themselves leave the offset free, and so much of it is rounding.
+EVEN = 1e-9
 # Slopes, or values, that differ by more than this part of the largest one differ by more than rounding.
 SAME = 1e-6
 # A gap below this part of what no function at all costs is rounding.
@@ -103,6 +105,16 @@ class KernelNewton:
     ----------
     .. [1] O. Chapelle, Training a support vector machine in the primal, 2007.
     .. [2] R. T. Rockafellar, Augmented Lagrangians and applications of the proximal point algorithm, 1976.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.regularized import Hinge, KernelNewton, NormPower, RegularizedProblem
+    >>> x, y = np.array([-2.0, -1.0, 1.0, 3.0]), np.array([-1.0, -1.0, 1.0, 1.0])
+    >>> problem = RegularizedProblem(np.outer(x, x), y, np.full(4, 10.0), Hinge(), NormPower(), bias=True)
+    >>> result = KernelNewton().solve(problem)
+    >>> result.status, result.a.round(3), round(result.primal_objective, 3)
+    ('solved', array([ 0. , -0.5,  0.5,  0. ]), 0.5)
     """
 
     def __init__(self, tol: float = 1e-8, max_iter: int | None = None):
@@ -143,8 +155,9 @@ class _Run:
         """The best point."""
         status = self._run()
         assert self.best is not None
-        bounds, point, shrinkage = self.best
-        a = -shrinkage * point.pull
+        bounds, point, shrinkage = self._centred(*self.best) if status == "solved" else self.best
+        a = 0.0 - shrinkage * point.pull  # no -0
+        self.history[-1] = self.n_iter, bounds.dual, bounds.gap, _violation(point, shrinkage)
         iterations, *columns = np.array(self.history).T
         return RegularizedResult(
             objective=-bounds.dual,
@@ -169,7 +182,7 @@ class _Run:
         while True:
             point = self._point()
             bounds = self._certified(point)
-            if np.isfinite(bounds.gap) and bounds.gap <= max(self.tol * abs(bounds.primal), self.rounding):
+            if self._is_good(bounds):
                 return "solved"
             if self.n_iter >= self.most:
                 return "max_iter"
@@ -190,6 +203,38 @@ class _Run:
             self._step(point, price, residual, K_residual)
             self.n_iter += 1
             steps += 1
+
+    def _is_good(self, bounds: Bounds) -> bool:
+        """Whether the gap is as small as wanted, or rounding."""
+        return math.isfinite(bounds.gap) and bounds.gap <= max(self.tol * abs(bounds.primal), self.rounding)
+
+    def _centred(self, bounds: Bounds, point: Point, shrinkage: float) -> tuple[Bounds, Point, float]:
+        """The same function with the middle of the best offsets, where a loss with kinks leaves more than one."""
+        problem = self.problem
+        if not problem.bias or problem.loss.smooth:
+            return bounds, point, shrinkage
+        f, little = -shrinkage * point.Kv, EVEN * float(np.abs(point.pull).sum())
+
+        def edge(side: float) -> float:
+            """How far the offset can go until the losses rise."""
+
+            def rises(step: float) -> bool:
+                slope = problem.loss.derivative(f + point.b + side * step, problem.y)
+                return side * inner(problem.cost, slope) > little
+
+            low, high = 0.0, EVEN * float(np.abs(f + point.b).max())
+            for _ in range(LINE_STEPS):
+                if rises(high):
+                    break
+                low, high = high, 2.0 * high
+            for _ in range(LINE_STEPS):
+                middle = 0.5 * (low + high)
+                low, high = (low, middle) if rises(middle) else (middle, high)
+            return low
+
+        moved = point._replace(b=point.b + 0.5 * (edge(1.0) - edge(-1.0)))
+        found = problem.bounds(shrinkage, moved.Kv, moved.b, moved.answers.tangents)
+        return (found, moved, shrinkage) if self._is_good(found) else (bounds, point, shrinkage)
 
     def _next_stage(self, point: Point, price: float) -> None:
         """Centre the smoothing at the slopes that were found, and narrow it."""
