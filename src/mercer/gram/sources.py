@@ -341,7 +341,7 @@ def stored(gram: Gram, memory: float | str = "auto", dtype: Any = np.float64) ->
         return gram
     if dtype == np.float32 and np.abs(gram.diag()).max(initial=0.0) > LARGEST_SINGLE:
         return gram
-    if dtype == np.float64:  # of a symmetric matrix native loops make one half
+    if dtype == np.float64:  # as it comes, without a copy
         return MatrixGram.of_checked(gram.square(np.arange(gram.n)), True if gram._promise else None)
     matrix = np.empty((gram.n, gram.n), dtype=dtype)
     for block in row_blocks(gram.n, gram.n):
