@@ -12,6 +12,8 @@ from mercer.gp import GaussianProcessClassifier, GaussianProcessRegressor
 from mercer.kernels import RBF
 
 FEATURES, GAMMA, NOISE = 5, 0.1, 0.1
+# Length scales between 1e-5 and 1e5, as theirs by default: widths of features that do not matter go to the end.
+BOUNDS = {"kernel__gamma": (0.5e-10, 0.5e10)}
 
 
 def samples(n: int, classes: bool = False) -> Samples:
@@ -35,9 +37,8 @@ def their_values(lesson: Samples) -> TheirRegressor:
 
 
 def wide_values(lesson: Samples) -> GaussianProcessRegressor:
-    return GaussianProcessRegressor(RBF(gamma=np.full(FEATURES, GAMMA)), amplitude=1.0, noise=NOISE).fit(
-        lesson.X, lesson.y
-    )
+    kernel = RBF(gamma=np.full(FEATURES, GAMMA))
+    return GaussianProcessRegressor(kernel, amplitude=1.0, noise=NOISE, bounds=BOUNDS).fit(lesson.X, lesson.y)
 
 
 def their_wide_values(lesson: Samples) -> TheirRegressor:

@@ -115,7 +115,7 @@ class Prior:
         return clone(self.kernel).set_params(**found) if found else self.kernel
 
     def matrix(self, values: dict[str, Any]) -> np.ndarray:
-        """The matrix, for the caller to overwrite."""
+        """The matrix, for the caller to overwrite; kernels with parameters make a new one whenever they are called."""
         if self._fixed is not None:
             return self._fixed.copy()
         return np.ascontiguousarray(self.at(values)(self.X), dtype=np.float64)

@@ -11,6 +11,7 @@ from scipy.special import expit, log_expit, ndtr
 
 from mercer.gp.base import Prior
 from mercer.gp.factors import Factor
+from mercer.kernels.samples import row_blocks
 
 __all__ = ["LaplaceEvidence", "Mode", "averaged_sigmoid", "find_mode"]
 
@@ -162,12 +163,12 @@ def averaged_sigmoid(mean: np.ndarray, std: np.ndarray) -> np.ndarray:
     the number of points: where it is used, each of the two sums is exact to rounding.
     """
     found = np.empty(len(mean))
-    narrow = std < NARROW
-    z = GAUSSIAN_POINTS
-    density = np.exp(-0.5 * z**2)
-    found[narrow] = expit(mean[narrow, np.newaxis] + std[narrow, np.newaxis] * z) @ (density / density.sum())
-    t = LOGISTIC_POINTS
-    density = expit(t) * expit(-t)
-    ratio = (mean[~narrow, np.newaxis] - t) / std[~narrow, np.newaxis]
-    found[~narrow] = ndtr(ratio) @ (density / density.sum())
+    z, t = GAUSSIAN_POINTS, LOGISTIC_POINTS
+    gaussian, logistic = np.exp(-0.5 * z**2), expit(t) * expit(-t)
+    for rows in row_blocks(len(mean), len(t)):
+        m, s = mean[rows, np.newaxis], std[rows, np.newaxis]
+        narrow = s[:, 0] < NARROW
+        part = found[rows]
+        part[narrow] = expit(m[narrow] + s[narrow] * z) @ (gaussian / gaussian.sum())
+        part[~narrow] = ndtr((m[~narrow] - t) / s[~narrow]) @ (logistic / logistic.sum())
     return found
