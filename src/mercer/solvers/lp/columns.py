@@ -150,6 +150,7 @@ class _Search:
         self.block = np.empty((0, len(problem.rows)))
         self.kernel_evaluations = 0
         self.best = np.inf, -np.inf  # objective and bound
+        self.proved = False  # whether the last point is as good as was asked for
         self.record: list[tuple[float, float, float]] = []
         self._add(np.unique(np.linspace(0, k - 1, min(k, COLUMNS)).astype(np.int64)))
 
@@ -178,6 +179,7 @@ class _Search:
         self.kernel_evaluations += problem.gram.n * len(problem.columns)
         objective, bound = problem.objective(point.a, point.rho, f), problem.bound(u, slopes).bound
         self.best = min(self.best[0], objective), max(self.best[1], bound)
+        self.proved = objective - bound <= allowed_gap(problem, objective, self.solver.tol)
         sizes = problem.size_of(slopes)
         if problem.unit:
             inside = sizes[self.numbers]
@@ -257,11 +259,9 @@ class _Search:
         while True:
             self._keep(columns[self.numbers])
             self._add(np.flatnonzero(columns & ~self.at_play))
-            columns_in_order = np.zeros(len(columns), dtype=bool)
-            columns_in_order[self.numbers] = True
-            order = np.argsort(self.numbers)
+            order = np.argsort(self.numbers)  # that of the mask
             self.block, self.numbers = self.block[order], self.numbers[order]
-            found = vertex(problem, self.block, columns_in_order, rows, np.where(rows, 0.0, settled))
+            found = vertex(problem, self.block, columns, rows, np.where(rows, 0.0, settled))
             if found is None:  # what was taken for settled is not
                 if rows.all() and columns.all():
                     return point, "stalled"
@@ -275,8 +275,8 @@ class _Search:
             size = float(np.abs(problem.target).max()) or float(np.abs(f).max()) or 1.0
             wrong = ~rows & (np.where(settled > 0, ahead, -ahead) > EXACT * size)
             worthy = ~columns & (sizes > 1.0 + EXACT)
-            if not (wrong.any() or worthy.any()) or self.gap <= allowed_gap(problem, self.best[0], self.solver.tol):
-                return point, "stalled"
+            if not (wrong.any() or worthy.any()) or self.proved:
+                return point, "stalled"  # unless its certificate says more
             if limit := self._limit():
                 return point, limit
             rows, columns = rows | wrong, columns | worthy
