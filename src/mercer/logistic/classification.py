@@ -7,7 +7,8 @@ from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.errors import IndefiniteError
-from mercer.gram import Gram, MatrixGram, eigenvalues, memory_budget
+from mercer.gram import eigenvalues
+from mercer.gram.sources import stored
 from mercer.machines import ClassWeight, KernelClassifier
 from mercer.parameters import Choice, Number
 from mercer.problems import logistic
@@ -166,7 +167,7 @@ class KernelLogisticRegression(KernelClassifier):
             codes = self._encode(y, weight)
             prices = self.C * weight * self._class_weights(codes, weight)
             with limit_threads(self.n_threads):
-                gram = self._stored(self._make_gram(X, weight))
+                gram = stored(self._make_gram(X, weight), self.memory)
                 if not gram.definite:
                     raise IndefiniteError(
                         "KernelLogisticRegression needs a positive semi-definite kernel, the smallest eigenvalue of "
@@ -179,14 +180,6 @@ class KernelLogisticRegression(KernelClassifier):
             self._keep_expansion(X, self.result_.coefficients.T, self.result_.intercepts, support=used)
             warn_unless_solved(self.result_, type(self).__name__)
         return self
-
-    def _stored(self, gram: Gram) -> Gram:
-        """The same matrix in memory, in float64, if there is room for it."""
-        in_memory = isinstance(gram, MatrixGram) and gram.dtype == np.float64
-        if in_memory or 8 * gram.n**2 > memory_budget(self.memory) // 2:
-            return gram
-        matrix = np.ascontiguousarray(gram.rows(np.arange(gram.n)))
-        return MatrixGram.of_checked(matrix, gram.definite)
 
     def predict_proba(self, X):
         """Probabilities of the classes.
