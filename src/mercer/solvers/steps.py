@@ -1,6 +1,7 @@
 """What the solvers in plain Python share: a run step by step, and the whole matrix of a problem."""
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -22,7 +23,7 @@ IDLE_STEPS = 100
 THINNING = 1.05
 
 
-class StepSolver(BaseEstimator):
+class StepSolver(BaseEstimator, ABC):
     """Base of solvers that go step by step: their limits, and many problems one after the other."""
 
     _parameters: ClassVar[dict[str, Any]] = {
@@ -39,11 +40,11 @@ class StepSolver(BaseEstimator):
         """Every `DualProblem` will do; the parameters are checked."""
         check_parameters(self)
 
+    @abstractmethod
     def solve(
         self, problem: DualProblem, start: np.ndarray | None = None, callback: Callback | None = None
     ) -> SolverResult:
         """As `SMO.solve`."""
-        raise NotImplementedError
 
     def solve_many(
         self,
