@@ -7,6 +7,7 @@ samples: `Expansion`, `distances`, `mmd_test`, ...; for a stored matrix there is
 
 from mercer.gram.alignments import alignment, alignment_gradient, centered_alignment, ideal_kernel
 from mercer.gram.centering import center, normalize
+from mercer.gram.designs import Design, KernelDesign, MatrixDesign, StackedDesign, kernel_design
 from mercer.gram.diagnosis import Diagnosis, Finding, diagnose
 from mercer.gram.eigenpairs import Eigenpairs, leading_eigenpairs
 from mercer.gram.expansions import Expansion
@@ -22,18 +23,22 @@ from mercer.gram.two_samples import TwoSampleTest, mmd, mmd_test, squared_mmd
 
 __all__ = [
     "Centrality",
+    "Design",
     "Diagnosis",
     "Eigenpairs",
     "Expansion",
     "Finding",
     "FunctionGram",
     "Gram",
+    "KernelDesign",
     "LinearGram",
     "LowRank",
+    "MatrixDesign",
     "MatrixGram",
     "MatrixSpectrum",
     "ProxyKernel",
     "Repair",
+    "StackedDesign",
     "TwoSampleTest",
     "VectorGram",
     "alignment",
@@ -50,6 +55,7 @@ __all__ = [
     "ideal_kernel",
     "is_conditionally_psd",
     "is_psd",
+    "kernel_design",
     "leading_eigenpairs",
     "low_rank",
     "make_gram",

@@ -9,15 +9,18 @@ from mercer.problems.logistic import LogisticProblem, logistic
 from mercer.problems.novelty import enclosing_ball, one_class
 from mercer.problems.regression import epsilon_tube, nu_tube, pinball
 from mercer.problems.simplex import BlockSimplexProblem
+from mercer.problems.sparse_bayes import Gamma, SparseBayesProblem
 
 __all__ = [
     "BlockSimplexProblem",
     "DualProblem",
     "DualProblems",
+    "Gamma",
     "JointProblem",
     "LinearProblem",
     "LogisticProblem",
     "Offsets",
+    "SparseBayesProblem",
     "crammer_singer",
     "enclosing_ball",
     "epsilon_tube",

@@ -25,6 +25,7 @@ from mercer.solvers.newton import ProximalNewton
 from mercer.solvers.simple import SimpleSMO
 from mercer.solvers.smo import SMO
 from mercer.solvers.sparse import SparseNewton
+from mercer.solvers.sparse_bayes import EvidenceHistory, SparseBayes, SparseBayesResult
 from mercer.solvers.spd import SystemResult, solve_spd
 from mercer.solvers.subgradient import PrimalSubgradient
 
@@ -36,6 +37,7 @@ __all__ = [
     "ColumnGeneration",
     "CoordinateDescent",
     "Decomposition",
+    "EvidenceHistory",
     "HiGHS",
     "History",
     "InteriorPoint",
@@ -54,6 +56,8 @@ __all__ = [
     "Solver",
     "SolverResult",
     "SolverResults",
+    "SparseBayes",
+    "SparseBayesResult",
     "SparseNewton",
     "SystemResult",
     "certify",

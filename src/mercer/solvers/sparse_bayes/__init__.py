@@ -1,0 +1,6 @@
+"""Sparse Bayesian learning."""
+
+from mercer.solvers.sparse_bayes.analysis import best_precision, gain_at
+from mercer.solvers.sparse_bayes.solver import EvidenceHistory, SparseBayes, SparseBayesResult
+
+__all__ = ["EvidenceHistory", "SparseBayes", "SparseBayesResult", "best_precision", "gain_at"]

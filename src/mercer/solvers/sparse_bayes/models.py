@@ -1,0 +1,323 @@
+"""What the likelihoods have in common with a Gaussian: moments of basis functions, a posterior, an evidence."""
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+
+from mercer.problems.sparse_bayes import Gamma, SparseBayesProblem
+from mercer.solvers.sparse_bayes.analysis import best_precision, gain_at
+from mercer.solvers.sparse_bayes.posterior import Noise, Posterior, factorise
+
+__all__ = ["GaussianModel", "LaplaceModel", "Model", "Weights", "make_model"]
+
+# The least and the largest variance of the noise, as parts of the mean square of the targets.
+LEAST_NOISE, LARGEST_NOISE = 1e-10, 1e3
+# The first guess, as a part of their variance.
+FIRST_NOISE = 0.1
+# Newton's method for the mode.
+NEWTON_STEPS, HALVINGS, MODE_TOL = 100, 40, 1e-10
+
+
+class Weights(NamedTuple):
+    """The posterior over the weights of a model, for basis functions of unit norm."""
+
+    members: np.ndarray
+    """Which weights of the problem."""
+    alpha: np.ndarray
+    mean: np.ndarray
+    root: np.ndarray
+    """C with covariance C' C."""
+    value: float
+    """The log evidence plus the log densities of the precisions."""
+    jitter: float
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """Of the weights."""
+        return self.root.T @ self.root
+
+    @property
+    def variances(self) -> np.ndarray:
+        """Of the weights."""
+        return np.square(self.root).sum(axis=0)
+
+    def slopes(self, prior: Gamma) -> np.ndarray:
+        """Of the log evidence, and the log density, in the logarithms of the precisions [B eq 7.115]."""
+        slopes = 0.5 * (1.0 - self.alpha * (self.variances + np.square(self.mean)))
+        return slopes + prior.shape - prior.rate * self.alpha
+
+    def largest_gain(self, prior: Gamma) -> float:
+        """How much the log evidence could grow by changing one precision, or removing one basis function."""
+        s, q = 1.0 / self.variances - self.alpha, self.mean / self.variances
+        s = np.maximum(s, np.finfo(float).eps / self.variances)
+        gain = best_precision(s, q, prior)[1] - gain_at(self.alpha, s, q, prior)
+        return float(np.maximum(gain, 0.0).max())
+
+
+class Model(ABC):
+    """A problem with its basis functions scaled to unit norm, and the noise as it is now.
+
+    A basis function that is zero on all samples is no candidate.
+    """
+
+    beta: float = 1.0
+
+    def __init__(self, problem: SparseBayesProblem):
+        self.problem = problem
+        squares, products = self._pass(problem.weight * problem.targets.T)
+        # Priors are of the precisions as they are.
+        norms = np.sqrt(squares) if not problem.precision_prior else np.where(squares > 0, 1.0, 0.0)
+        with np.errstate(divide="ignore"):
+            self.scale = np.where(norms > 0, 1.0 / norms, 0.0)
+        self.squares = squares * np.square(self.scale)
+        self.products = products * self.scale
+        self.kernel_evaluations = problem.design.m * problem.design.n
+
+    def _pass(self, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Weighted squared norms of all basis functions, shape (m,), and their products with k vectors, (k, m)."""
+        design, weight = self.problem.design, self.problem.weight
+        squares, products = np.empty(design.m), np.empty((len(vectors), design.m))
+        for block, rows in design.blocks():
+            squares[block] = np.square(rows) @ weight
+            products[:, block] = vectors @ rows.T
+        return squares, products
+
+    def rows(self, members: np.ndarray) -> np.ndarray:
+        """The scaled basis functions of some weights."""
+        which = members % self.problem.design.m
+        return self.problem.design.rows(which) * self.scale[which, np.newaxis]
+
+    @abstractmethod
+    def screen(self, weights: Weights | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """g, S and Q of all weights of the problem."""
+
+    @abstractmethod
+    def at(self, members: np.ndarray, rows: np.ndarray, alpha: np.ndarray, mean: np.ndarray | None = None) -> Weights:
+        """The posterior for given precisions; a mean to begin with is of use for classes."""
+
+    def information(self, members: np.ndarray) -> np.ndarray:
+        """What the data say of each weight alone: phi' B phi, at most."""
+        return 0.25 * self.squares[members % self.problem.design.m]
+
+    def improve_noise(self, weights: Weights, rows: np.ndarray, *, by_expectation: bool) -> None:
+        """Re-estimate the noise; classes have none."""
+        return
+
+    def evidence(self, weights: Weights) -> float:
+        """The log evidence alone."""
+        return weights.value - float(self.problem.precision_prior.log_density(weights.alpha).sum())
+
+
+class GaussianModel(Model):
+    """Values with noise of precision beta."""
+
+    def __init__(self, problem: SparseBayesProblem):
+        super().__init__(problem)
+        t, weight = problem.targets[:, 0], problem.weight
+        self.count = float(weight.sum())
+        self.tt = float(weight @ (t * t))
+        scale = self.tt / self.count or 1.0
+        about = float(weight @ np.square(t - weight @ t / self.count)) / self.count
+        first = 1.0 / max(FIRST_NOISE * about, LEAST_NOISE * scale) if problem.noise is None else 1.0 / problem.noise
+        limits = (1.0 / (LARGEST_NOISE * scale), 1.0 / (LEAST_NOISE * scale))
+        self.noise = Noise(first, self.count, self.tt, problem.noise is None, limits, problem.noise_prior)
+
+    @property
+    def beta(self) -> float:
+        """The precision of the noise."""
+        return self.noise.beta
+
+    @beta.setter
+    def beta(self, value: float) -> None:
+        self.noise.beta = value
+
+    def information(self, members):
+        return self.beta * self.squares[members]
+
+    def evidence(self, weights: Weights) -> float:
+        return super().evidence(weights) - self.noise.log_density()
+
+    def screen(self, weights):
+        g, b = self.beta * self.squares, self.beta * self.products[0]
+        if weights is None:
+            return g, g.copy(), b.copy()
+        design, root_beta = self.problem.design, np.sqrt(self.beta)
+        inside = self.rows(weights.members) * self.problem.weight
+        S, Q = np.empty(design.m), np.empty(design.m)
+        right = np.concatenate([self.beta * weights.root @ inside, root_beta * (weights.mean @ inside)[np.newaxis]])
+        for block, rows in design.blocks():
+            products = right @ rows.T * self.scale[block]
+            S[block] = g[block] - np.square(products[:-1]).sum(axis=0)
+            Q[block] = b[block] - root_beta * products[-1]
+        return g, S, Q
+
+    def posterior(self, candidates: np.ndarray) -> Posterior:
+        """An empty model over some candidates."""
+        rows = self.rows(candidates) * np.sqrt(self.problem.weight)
+        return Posterior(
+            self.beta * self.squares[candidates],
+            self.beta * self.products[0, candidates],
+            lambda which: self.beta * (rows[which] @ rows.T),
+            self.problem.precision_prior,
+            self.noise,
+        )
+
+    def at(self, members, rows, alpha, mean=None):
+        weighted = rows * np.sqrt(self.problem.weight)
+        H = self.beta * (weighted @ weighted.T)
+        H.flat[:: len(H) + 1] += alpha
+        root, log_determinant, jitter = factorise(H)
+        known = root @ (self.beta * self.products[0, members])
+        value = self.noise.empty() + 0.5 * float(known @ known + np.log(alpha).sum() - log_determinant)
+        value += float(self.problem.precision_prior.log_density(alpha).sum())
+        return Weights(members, alpha, root.T @ known, root, value, jitter)
+
+    def improve_noise(self, weights, rows, *, by_expectation):
+        """[B eq 7.88, or 9.68]; with a prior, exercise 7.13."""
+        noise = self.noise
+        if not noise.learnt:
+            return
+        determined = float((1.0 - weights.alpha * weights.variances).sum())
+        error = float(self.problem.weight @ np.square(self.problem.targets[:, 0] - weights.mean @ rows))
+        if by_expectation:
+            count, error = noise.count, error + determined / noise.beta
+        else:
+            count = max(noise.count - determined, np.finfo(float).tiny)
+        beta = (count + 2 * noise.prior.shape) / max(error + 2 * noise.prior.rate, np.finfo(float).tiny)
+        noise.beta = float(np.clip(beta, *noise.limits))
+
+
+class LaplaceModel(Model):
+    """Classes, by Laplace's approximation about the mode of the weights."""
+
+    def _blocks(self, members: np.ndarray) -> list[np.ndarray]:
+        """Positions of the members by function."""
+        functions = members // self.problem.design.m
+        return [np.flatnonzero(functions == k) for k in range(self.problem.n_functions)]
+
+    def values(self, members: np.ndarray, rows: np.ndarray, mean: np.ndarray) -> np.ndarray:
+        """F, shape (n_functions, n)."""
+        return np.array([mean[at] @ rows[at] for at in self._blocks(members)])
+
+    def hessian(self, members: np.ndarray, rows: np.ndarray, P: np.ndarray) -> np.ndarray:
+        """Phi' B Phi [B eq 7.111]."""
+        H = np.empty((len(members), len(members)))
+        blocks = self._blocks(members)
+        for k, of_k in enumerate(blocks):
+            for l in range(k + 1):  # noqa: E741
+                of_l = blocks[l]
+                part = (rows[of_k] * self.problem.curvature(P, k, l)) @ rows[of_l].T
+                H[np.ix_(of_k, of_l)] = part
+                H[np.ix_(of_l, of_k)] = part.T
+        return H
+
+    def at(self, members, rows, alpha, mean=None):
+        """The mode by Newton's method [B eqs 7.109-7.113], and Laplace's evidence there [B eq 7.114]."""
+        problem, blocks = self.problem, self._blocks(members)
+        mean = np.zeros(len(members)) if mean is None else mean
+        F = self.values(members, rows, mean)
+        value = problem.log_likelihood(F) - 0.5 * float(alpha @ (mean * mean))
+        worst = 0.0
+        for _ in range(NEWTON_STEPS):
+            P = problem.probabilities(F)
+            R = problem.residuals(P)
+            H = self.hessian(members, rows, P)
+            H.flat[:: len(H) + 1] += alpha
+            root, log_determinant, jitter = factorise(H)
+            worst = max(worst, jitter)
+            gradient = -alpha * mean
+            for k, at in enumerate(blocks):
+                gradient[at] += rows[at] @ R[k]
+            whitened = root @ gradient
+            decrement = float(whitened @ whitened)
+            if decrement <= MODE_TOL * MODE_TOL * (1 + abs(value)):
+                break
+            step, length = root.T @ whitened, 1.0
+            for _ in range(HALVINGS):
+                moved = mean + length * step
+                F = self.values(members, rows, moved)
+                new = problem.log_likelihood(F) - 0.5 * float(alpha @ (moved * moved))
+                if new >= value + 1e-4 * length * decrement - 1e-13 * (1 + abs(value)):
+                    break
+                length /= 2
+            mean, last, value = moved, value, new
+            if abs(value - last) <= 1e-14 * (1 + abs(value)):
+                break
+        evidence = value + 0.5 * float(np.log(alpha).sum() - log_determinant)
+        evidence += float(problem.precision_prior.log_density(alpha).sum())
+        return Weights(members, alpha, mean, root, evidence, worst)
+
+    def probabilities_at(self, weights: Weights | None, rows: np.ndarray) -> np.ndarray:
+        """P at the mode."""
+        problem = self.problem
+        F = np.zeros(problem.targets.T.shape) if weights is None else self.values(weights.members, rows, weights.mean)
+        return problem.probabilities(F)
+
+    def screen(self, weights):
+        problem, m, K = self.problem, self.problem.design.m, self.problem.n_functions
+        rows = np.empty((0, problem.design.n)) if weights is None else self.rows(weights.members)
+        P = self.probabilities_at(weights, rows)
+        R = problem.residuals(P)
+        blocks = [] if weights is None else self._blocks(weights.members)
+        right = []
+        for k in range(K):
+            inside = np.empty_like(rows)
+            for l, of_l in enumerate(blocks):  # noqa: E741
+                inside[of_l] = rows[of_l] * problem.curvature(P, k, l)
+            right.append(inside if weights is None else weights.root @ inside)
+        g, S, Q = np.empty((K, m)), np.empty((K, m)), np.empty((K, m))
+        for block, values in problem.design.blocks():
+            scale = self.scale[block]
+            squares = np.square(values)
+            for k in range(K):
+                g[k, block] = (squares @ problem.curvature(P, k, k)) * np.square(scale)
+                Q[k, block] = (values @ R[k]) * scale
+                products = right[k] @ values.T * scale
+                S[k, block] = g[k, block] - np.square(products).sum(axis=0)
+        return g.ravel(), S.ravel(), Q.ravel()
+
+    def posterior(self, candidates: np.ndarray, rows: np.ndarray, inside: np.ndarray, weights: Weights) -> Posterior:
+        """The Gaussian that stands for the likelihood near the mode, over some candidates.
+
+        Parameters
+        ----------
+        candidates, rows : ndarray
+            Weights of the problem and their basis functions.
+        inside : ndarray of int
+            Where the members of the model stand among the candidates.
+        weights : Weights
+            The mode.
+        """
+        problem = self.problem
+        P = self.probabilities_at(weights, rows[inside])
+        R = problem.residuals(P)
+        functions = candidates // problem.design.m
+        blocks = self._blocks(candidates)
+
+        def products(which: np.ndarray) -> np.ndarray:
+            found = np.empty((len(which), len(candidates)))
+            for k in np.unique(functions[which]):
+                of_k = np.flatnonzero(functions[which] == k)
+                for l, at in enumerate(blocks):  # noqa: E741
+                    if len(at):
+                        weighted = rows[which[of_k]] * problem.curvature(P, k, l)
+                        part = weighted @ (rows.T if len(at) == len(rows) else rows[at].T)
+                        found[np.ix_(of_k, at)] = part
+            return found
+
+        g, Q = np.empty(len(candidates)), np.empty(len(candidates))
+        for k, at in enumerate(blocks):
+            if len(at):
+                here = rows if len(at) == len(rows) else rows[at]
+                g[at] = np.einsum("ij,ij,j->i", here, here, problem.curvature(P, k, k))
+                Q[at] = here @ R[k]
+        known = products(inside)
+        posterior = Posterior(g, Q + weights.mean @ known, products, problem.precision_prior)
+        posterior.set(inside, weights.alpha, known)
+        return posterior
+
+
+def make_model(problem: SparseBayesProblem) -> GaussianModel | LaplaceModel:
+    """The model of a problem."""
+    return GaussianModel(problem) if problem.likelihood == "gaussian" else LaplaceModel(problem)

@@ -1,0 +1,129 @@
+"""Sequential sparse Bayesian learning: one precision at a time, to where the evidence is largest in it."""
+
+from itertools import count
+
+import numpy as np
+
+from mercer.solvers.sparse_bayes.analysis import best_precision
+from mercer.solvers.sparse_bayes.models import GaussianModel, LaplaceModel, Weights
+from mercer.solvers.sparse_bayes.posterior import OUTSIDE
+from mercer.solvers.sparse_bayes.run import Run
+
+__all__ = ["climb"]
+
+# Values of basis functions that are looked at step by step, but of so many functions at least; all others are looked at
+# when nothing is left to do among these.
+WORKING_VALUES, WORKING_SET = 1 << 22, 512
+# Most steps on one Gaussian that stands for the likelihood of classes.
+LARGEST_BATCH = 8
+# A round among some of the candidates ends when it brings less than this part of what it has brought.
+EARLY = 0.03
+# Most steps of one precision before one of all.
+BATCH = 16
+
+
+def climb(model: GaussianModel | LaplaceModel, start: Weights | None, run: Run) -> Weights:
+    """Sequential steps until none, over all candidates, makes the log evidence larger by more than the tolerance."""
+    weights, whole = start, False
+    climb_among = _climb_gaussian if isinstance(model, GaussianModel) else _climb_laplace
+    for round_ in count():
+        g, S, Q = model.screen(weights)
+        outside = S > OUTSIDE * g
+        if weights is not None:
+            outside[weights.members] = False
+        s, q = np.where(outside, S, 1.0), np.where(outside, Q, 0.0)
+        alpha, gain = best_precision(s, q, model.problem.precision_prior)
+        if round_ and gain.max() <= run.tol:
+            break
+        if weights is None:
+            weights = _first(model, g, Q, alpha, gain, run)
+            outside[weights.members] = False
+        chosen = np.flatnonzero(outside)
+        size = max(WORKING_SET, WORKING_VALUES // model.problem.design.n)
+        whole = len(chosen) <= size
+        if not whole:
+            chosen = np.sort(chosen[np.argsort(-gain[chosen], kind="stable")[:size]])
+        candidates = np.concatenate([weights.members, chosen])
+        weights = climb_among(model, candidates, weights, run, 0.0 if whole else EARLY)
+        if run.status or whole:
+            break
+    return weights
+
+
+def _first(model, g: np.ndarray, Q: np.ndarray, alpha: np.ndarray, gain: np.ndarray, run: Run) -> Weights:
+    """A model of one basis function: the best; if none is good, the most aligned one, of little weight."""
+    best = int(gain.argmax())
+    if gain[best] <= 0.0:
+        best = int(np.argmax(np.square(Q) / np.maximum(g, np.finfo(float).tiny)))
+        alpha[best] = max(g[best], np.finfo(float).tiny)
+    member = np.array([best])
+    weights = model.at(member, model.rows(member), alpha[member])
+    run.record(weights.value, "start", 1)
+    return weights
+
+
+def _climb_gaussian(model: GaussianModel, candidates: np.ndarray, weights: Weights, run: Run, enough: float) -> Weights:
+    """Steps among the candidates, the first of which are in the model."""
+    posterior = model.posterior(candidates)
+    posterior.set(np.arange(len(weights.members)), weights.alpha)
+    while not run.over(posterior.value):
+        gain = 0.0
+        for _ in range(max(BATCH, posterior.m // 8)):
+            step = posterior.best_step()
+            if step.gain <= run.tol:
+                break
+            posterior.take(step)
+            gain += step.gain
+            run.record(posterior.value, "add" if step.is_addition else "remove", posterior.m)
+        gain += posterior.improve()
+        run.record(posterior.value, "re-estimate", posterior.m)
+        if gain <= max(run.tol, enough * (posterior.value - weights.value)):
+            break
+    members = candidates[posterior.members]
+    run.note_jitter(posterior.jitter)
+    return model.at(members, model.rows(members), posterior.alpha)
+
+
+def _climb_laplace(model: LaplaceModel, candidates: np.ndarray, weights: Weights, run: Run, enough: float) -> Weights:
+    """Some steps on the Gaussian at the mode, then the mode anew; what does not raise the evidence is taken back."""
+    rows = model.rows(candidates)
+    place = {int(c): i for i, c in enumerate(candidates)}
+    barred = np.zeros(len(candidates), dtype=bool)
+    began, batch = weights.value, 1
+    while not run.over(weights.value):
+        inside = np.array([place[int(c)] for c in weights.members])
+        posterior = model.posterior(candidates, rows, inside, weights)
+        steps = []
+        while len(steps) < batch:
+            step = posterior.best_step(barred)
+            if step.gain <= run.tol:
+                break
+            posterior.take(step)
+            steps.append(step.candidate)
+        # A single step is tried alone, so that it can be told whether it is to be barred.
+        expected = posterior.improve() if len(steps) != 1 else np.inf
+        if not steps and expected <= run.tol:
+            break
+        order = np.argsort(posterior.members, kind="stable")
+        at = posterior.members[order]
+        new = model.at(candidates[at], rows[at], posterior.alpha[order], posterior.mean[order])
+        gain = new.value - weights.value
+        if gain > 0.0:
+            weights = new
+            barred[:] = False
+            run.record(weights.value, "steps" if steps else "re-estimate", len(at), max(len(steps), 1))
+            if gain <= run.tol:
+                barred[steps] = True
+                if not steps:
+                    break
+            elif gain <= enough * (weights.value - began):
+                break
+            batch = min(2 * batch, LARGEST_BATCH)
+        elif not steps:
+            break
+        else:
+            if len(steps) == 1:
+                barred[steps] = True
+            batch = max(1, len(steps) // 4)
+    run.note_jitter(weights.jitter)
+    return weights
