@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.discriminant.classes import Priors, apart, means_of
 from mercer.errors import IndefiniteError
 from mercer.gram.checks import as_matrix
-from mercer.machines import KernelClassifier, KernelTransformer
+from mercer.machines import KernelTransformer, WeightedClassifier
 from mercer.parameters import Number
 from mercer.threads import limit_threads
 
@@ -20,7 +20,7 @@ __all__ = ["KernelFisherDiscriminant"]
 ZERO = 1e-12
 
 
-class KernelFisherDiscriminant(KernelClassifier, KernelTransformer):
+class KernelFisherDiscriminant(WeightedClassifier, KernelTransformer):
     r"""Fisher's discriminant in feature space: directions in which classes lie far apart for their spread.
 
     With the class means :math:`m_c` in feature space, the weights :math:`\omega_c` of the classes and the covariance
@@ -119,40 +119,15 @@ class KernelFisherDiscriminant(KernelClassifier, KernelTransformer):
         self.memory = memory
         self.n_threads = n_threads
 
-    def fit(self, X, y, sample_weight=None):
-        """Learn from samples with classes.
-
-        Parameters
-        ----------
-        X : samples of shape (n, n_features), or as the kernel takes them
-            The n x n kernel matrix if ``kernel="precomputed"``.
-        y : array of shape (n,)
-            Classes.
-        sample_weight : array of shape (n,), default=None
-            Non-negative; weight 2 is the sample twice, weight 0 is no sample.
-
-        Returns
-        -------
-        self
-        """
-        with self._all_or_nothing():
-            self._fit(X, y, sample_weight)
-        return self
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        self._check_all()
-        X, y = self._take_samples(X, y)
-        weight = self._weights(sample_weight, X)
-        codes = self._encode(y, weight)
+    def _fit_classes(self, X: Any, codes: np.ndarray, weight: np.ndarray) -> None:
         n_classes, index = len(self.classes_), np.flatnonzero(weight)
         most = n_classes - 1
         if self.n_components is not None and self.n_components > most:
             raise ValueError(
                 f"n_components must be at most the number of classes less one, {most}, got {self.n_components}."
             )
-        with limit_threads(self.n_threads):
-            gram = self._make_gram(X, weight)
-            K = as_matrix(gram) if len(index) == gram.n else as_matrix(gram.square(index))
+        gram = self._make_gram(X, weight)
+        K = as_matrix(gram) if len(index) == gram.n else as_matrix(gram.square(index))
         means, totals = means_of(codes[index], weight[index], n_classes)
         self.priors_ = Priors.numbers(self.priors, totals)
         directions, offsets, ratios = self._directions(K, means, totals / totals.sum())

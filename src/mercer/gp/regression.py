@@ -34,7 +34,8 @@ class GaussianProcessRegressor(KernelRegressor, GaussianProcess):
 
     .. math:: \log p(y) = -\tfrac12 y^T C^{-1} y - \tfrac12 \log |C| - \tfrac n2 \log 2\pi
 
-    by the steps of L-BFGS-B in their logarithms, with the derivatives that kernels have (`Kernel.vjp`).
+    by the steps of L-BFGS-B in their logarithms, with the derivatives that kernels have (`Kernel.vjp`). Several outputs
+    share the kernel, the amplitude and the noise; their evidences are multiplied.
 
     Parameters
     ----------
@@ -165,31 +166,7 @@ class GaussianProcessRegressor(KernelRegressor, GaussianProcess):
         self.random_state = random_state
         self.n_threads = n_threads
 
-    def fit(self, X, y, sample_weight=None):
-        """Find the parameters, and the function given the values.
-
-        Parameters
-        ----------
-        X : samples of shape (n, n_features), or as the kernel takes them
-            The n x n kernel matrix if ``kernel="precomputed"``.
-        y : array of shape (n,) or (n, n_outputs)
-            Values; several outputs share the kernel, the amplitude and the noise.
-        sample_weight : array of shape (n,), default=None
-            Non-negative; weight 2 is the sample twice, weight 0 is no sample.
-
-        Returns
-        -------
-        self
-        """
-        with self._all_or_nothing():
-            self._check_all()
-            X, y = self._take_targets(X, y)
-            weight = self._weights(sample_weight, X)
-            with limit_threads(self.n_threads):
-                self._fit(X, self._columns(y), weight)
-        return self
-
-    def _fit(self, X: Any, Y: np.ndarray, weight: np.ndarray) -> None:
+    def _fit_columns(self, X: Any, Y: np.ndarray, weight: np.ndarray) -> None:
         used = np.flatnonzero(weight)
         Y, weight = Y[used], weight[used]
         centre, self._scale = np.zeros(Y.shape[1]), np.ones(Y.shape[1])

@@ -6,7 +6,7 @@ are expansions over some of them. What such functions are good for is told by `K
 """
 
 from mercer.machines.base import VECTORS, KernelMachine, Machine
-from mercer.machines.expansions import KernelClassifier, KernelRegressor, KernelTransformer
+from mercer.machines.expansions import KernelClassifier, KernelRegressor, KernelTransformer, WeightedClassifier
 from mercer.machines.labels import ClassWeight, Labelled
 from mercer.machines.spectral import SpectralMachine
 
@@ -20,4 +20,5 @@ __all__ = [
     "Labelled",
     "Machine",
     "SpectralMachine",
+    "WeightedClassifier",
 ]

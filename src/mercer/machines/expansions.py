@@ -1,6 +1,7 @@
 """What expansions over training samples are good for: classes, values, coordinates."""
 
-from typing import Any
+from abc import abstractmethod
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import (
@@ -14,12 +15,43 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer.machines.base import KernelMachine
 from mercer.machines.labels import Labelled
+from mercer.threads import limit_threads
 
-__all__ = ["KernelClassifier", "KernelRegressor", "KernelTransformer"]
+__all__ = ["KernelClassifier", "KernelRegressor", "KernelTransformer", "WeightedClassifier"]
 
 
 class KernelClassifier(ClassifierMixin, Labelled, KernelMachine):
     """One function for two classes, positive for the second; one for each class, the largest wins, for more."""
+
+    @abstractmethod
+    def _fit_classes(self, X: Any, codes: np.ndarray, weight: np.ndarray) -> None:
+        """Learn from checked samples, the numbers of their classes and their weights; no weight is the number -1."""
+
+    def fit(self, X, y):
+        """Learn from samples with classes.
+
+        Parameters
+        ----------
+        X : samples of shape (n, n_features), or as the kernel takes them
+            The n x n kernel matrix if ``kernel="precomputed"``.
+        y : array of shape (n,)
+            Classes, numbers or strings.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, None)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        with self._all_or_nothing():
+            self._check_all()
+            X, y = self._take_samples(X, y)
+            weight = self._weights(sample_weight, X)
+            codes = self._encode(y, weight)
+            with limit_threads(self.n_threads):
+                self._fit_classes(X, codes, weight)
+        return self
 
     def _signs_of(self, codes: np.ndarray) -> np.ndarray:
         """+1 and -1 for what the functions are to tell apart, shape (n, n_functions)."""
@@ -59,20 +91,62 @@ class KernelClassifier(ClassifierMixin, Labelled, KernelMachine):
         return self.classes_[(values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)]
 
 
+class WeightedClassifier(KernelClassifier):
+    """A classifier whose samples may have weights."""
+
+    def fit(self, X, y, sample_weight=None):
+        """Learn from samples with classes.
+
+        Parameters
+        ----------
+        X : samples of shape (n, n_features), or as the kernel takes them
+            The n x n kernel matrix if ``kernel="precomputed"``.
+        y : array of shape (n,)
+            Classes, numbers or strings.
+        sample_weight : array of shape (n,), default=None
+            Non-negative; weight 2 is the sample twice, weight 0 is no sample.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight)
+
+
 class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachine):
     """One function for every output."""
 
     _single_output: bool
 
-    def _take_targets(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-        """Checked samples and their values in float64."""
-        X, y = self._take_samples(X, y, multi_output=True, y_numeric=True)
-        return X, check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
+    @abstractmethod
+    def _fit_columns(self, X: Any, Y: np.ndarray, weight: np.ndarray) -> None:
+        """Learn from checked samples, their values, a column for every output, and their weights."""
 
-    def _columns(self, y: np.ndarray) -> np.ndarray:
-        """The values of every output in a column; notes whether there was one only."""
-        self._single_output = y.ndim == 1
-        return y[:, np.newaxis] if self._single_output else y
+    def fit(self, X, y, sample_weight=None):
+        """Learn from samples with values.
+
+        Parameters
+        ----------
+        X : samples of shape (n, n_features), or as the kernel takes them
+            The n x n kernel matrix if ``kernel="precomputed"``.
+        y : array of shape (n,) or (n, n_outputs)
+            Values.
+        sample_weight : array of shape (n,), default=None
+            Non-negative; weight 2 is the sample twice, weight 0 is no sample.
+
+        Returns
+        -------
+        self
+        """
+        with self._all_or_nothing():
+            self._check_all()
+            X, y = self._take_samples(X, y, multi_output=True, y_numeric=True)
+            y = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
+            weight = self._weights(sample_weight, X)
+            self._single_output = y.ndim == 1
+            with limit_threads(self.n_threads):
+                self._fit_columns(X, y[:, np.newaxis] if self._single_output else y, weight)
+        return self
 
     def predict(self, X):
         """Values.

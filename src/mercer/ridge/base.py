@@ -83,16 +83,15 @@ class LeastSquaresMachine(KernelMachine):
         weight = (count * price)[used]
         for name in ("alphas_", "loo_errors_", "loo_residuals_"):  # of an earlier fit
             self.__dict__.pop(name, None)
-        with limit_threads(self.n_threads):
-            some = X if len(used) == len(count) else self._part(X, used)
-            unit = unit_of(Y[used])
-            problem = self._problem(some, Y[used] / unit, weight, count[used])
-            solution = self._solve(problem, np.minimum(count[used], 1.0) / count[used], unit).times(unit)
-            coefficients = np.zeros((Y.shape[1], len(count)))
-            coefficients[:, used] = solution.coefficients.T
-            self._keep_expansion(X, coefficients, solution.intercept)
-            if hasattr(self, "loo_residuals_"):
-                self.loo_residuals_ = self._of_all(X, Y, used, solution)
+        some = X if len(used) == len(count) else self._part(X, used)
+        unit = unit_of(Y[used])
+        problem = self._problem(some, Y[used] / unit, weight, count[used])
+        solution = self._solve(problem, np.minimum(count[used], 1.0) / count[used], unit).times(unit)
+        coefficients = np.zeros((Y.shape[1], len(count)))
+        coefficients[:, used] = solution.coefficients.T
+        self._keep_expansion(X, coefficients, solution.intercept)
+        if hasattr(self, "loo_residuals_"):
+            self.loo_residuals_ = self._of_all(X, Y, used, solution)
         self._targets, self._sample_weight = Y, count * price
         self.result_, self.n_iter_ = solution.result, solution.result.n_iter
         warn_unless_solved(self.result_, type(self).__name__)  # type: ignore[arg-type]

@@ -1,6 +1,5 @@
 """scikit-learn's kernel ridge regression with mercer's engine."""
 
-import warnings
 from numbers import Real
 from typing import Any
 
@@ -10,6 +9,7 @@ from scipy.linalg import lstsq
 from sklearn.base import _fit_context
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from mercer.callers import warn_caller
 from mercer.errors import IndefiniteError, SingularError
 from mercer.gram import MatrixGram, make_gram, memory_budget
 from mercer.kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoid
@@ -109,9 +109,7 @@ class KernelRidge(sklearn.kernel_ridge.KernelRidge):
         try:
             solution = self._problem(some, Y, weight, alpha).solve(alpha, TOLERANCE, None)
         except (SingularError, IndefiniteError):
-            warnings.warn(
-                "Singular matrix in solving dual problem. Using least-squares solution instead.", stacklevel=4
-            )
+            warn_caller("Singular matrix in solving dual problem. Using least-squares solution instead.", UserWarning)
             self.__dict__.pop("result_", None)
             root = np.sqrt(weight)[:, np.newaxis]
             matrix = root * self._get_kernel(some) * root.T + alpha * np.eye(len(used))
