@@ -11,7 +11,7 @@ from sklearn.base import (
     RegressorMixin,
     TransformerMixin,
 )
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from mercer.machines.base import KernelMachine
 from mercer.machines.labels import Labelled
@@ -140,8 +140,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachine):
         """
         with self._all_or_nothing():
             self._check_all()
-            X, y = self._take_samples(X, y, multi_output=True, y_numeric=True)
-            y = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
+            X, y = self._take_targets(X, y)
             weight = self._weights(sample_weight, X)
             self._single_output = y.ndim == 1
             with limit_threads(self.n_threads):
