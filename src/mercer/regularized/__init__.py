@@ -4,11 +4,11 @@ A `Loss` says what a decision value costs, a `Penalty` what the norm of the weig
 combination of the samples, whatever they are [P eqs 1.19-1.20].
 """
 
-from mercer.regularized.losses import EpsilonInsensitive, Hinge, Huber, Logistic, Loss, Pinball, Squared
+from mercer.problems import RegularizedProblem
+from mercer.problems.losses import EpsilonInsensitive, Hinge, Huber, Logistic, Loss, Pinball, Squared
+from mercer.problems.penalties import NormPower, Penalty
 from mercer.regularized.machines import RegularizedClassifier, RegularizedMachine, RegularizedRegressor
-from mercer.regularized.newton import KernelNewton
-from mercer.regularized.penalties import NormPower, Penalty
-from mercer.regularized.problem import RegularizedProblem, RegularizedResult
+from mercer.solvers import KernelNewton, RegularizedResult
 
 __all__ = [
     "EpsilonInsensitive",

@@ -11,10 +11,10 @@ from mercer.gram.memory import memory_budget
 from mercer.kernels.samples import n_samples
 from mercer.machines import ClassWeight, KernelMachine, KernelRegressor, WeightedClassifier
 from mercer.parameters import Choice, Number
-from mercer.regularized.losses import as_loss
-from mercer.regularized.newton import KernelNewton
-from mercer.regularized.penalties import as_penalty
-from mercer.regularized.problem import RegularizedProblem, RegularizedResult
+from mercer.problems import RegularizedProblem
+from mercer.problems.losses import as_loss
+from mercer.problems.penalties import as_penalty
+from mercer.solvers import KernelNewton, RegularizedResult
 from mercer.solvers.base import summary, warn_unless_solved
 
 __all__ = ["RegularizedClassifier", "RegularizedMachine", "RegularizedRegressor"]

@@ -12,18 +12,11 @@ from mercer.kernels import as_kernel
 from mercer.kernels.samples import BLOCK_ENTRIES, in_full, take
 from mercer.machines import KernelMachine
 from mercer.parameters import Choice, Number
-from mercer.ridge.problems import (
-    FeatureProblem,
-    KernelProblem,
-    LeastSquaresResult,
-    RidgeProblem,
-    Solution,
-    explicit_features,
-    unit_of,
-)
-from mercer.ridge.spectral import Spectral, needed_bytes
+from mercer.problems.ridge import FeatureProblem, KernelProblem, RidgeProblem, explicit_features
 from mercer.solvers.base import warn_unless_solved
+from mercer.solvers.ridge import LeastSquaresResult, Solution, solve_ridge, unit_of
 from mercer.solvers.spd import require_definite
+from mercer.solvers.spectral_ridge import Spectral, needed_bytes
 from mercer.threads import limit_threads
 
 __all__ = ["LeastSquaresMachine", "LeastSquaresResult"]
@@ -112,7 +105,7 @@ class LeastSquaresMachine(KernelMachine):
             if features is not None:
                 return FeatureProblem(features, Y, weight, self.fit_intercept)
             gram = make_gram(self.kernel_, in_full(X), self.memory)
-        return KernelProblem(gram, Y, weight, self.fit_intercept, self.memory)
+        return KernelProblem(gram, Y, weight, self.fit_intercept)
 
     def _solve(self, problem: RidgeProblem, share: np.ndarray, unit: float) -> Solution:
         """The solution for the penalty that is given, or is to be found; values are in multiples of the unit."""
@@ -121,7 +114,7 @@ class LeastSquaresMachine(KernelMachine):
             if isinstance(problem, KernelProblem):
                 require_definite(problem.gram, type(self).__name__)
             self.alpha_ = float(self.alpha)
-            return problem.solve(self.alpha_, self.tol, self.max_iter)
+            return solve_ridge(problem, self.alpha_, self.tol, self.max_iter, self.memory)
         self._check_room(problem)
         spectral = Spectral(problem)
         if self.norm_bound is not None:
@@ -230,8 +223,8 @@ class LeastSquaresMachine(KernelMachine):
             size = max(keep, len(kept) - max(1, int(PRUNED_AT_ONCE * len(kept))))
             order = np.argsort(-np.abs(coefficients).max(axis=1), kind="stable")[:size]
             kept = np.sort(kept[order])
-            problem = KernelProblem(self._gram_of(X, kept), Y[kept], weight[kept], self.fit_intercept, self.memory)
-            coefficients = problem.solve(self.alpha_, self.tol, self.max_iter).coefficients
+            problem = KernelProblem(self._gram_of(X, kept), Y[kept], weight[kept], self.fit_intercept)
+            coefficients = solve_ridge(problem, self.alpha_, self.tol, self.max_iter, self.memory).coefficients
         # Features of all samples whose inner products are the kernel, in the span of those that are kept.
         gram = self._gram_of(X, kept)
         found = low_rank(gram, len(kept), pivots="greedy")
@@ -239,7 +232,7 @@ class LeastSquaresMachine(KernelMachine):
         cross = X[:, kept] if self._precomputed else self.kernel_(X, take(X, kept))
         features = solve_triangular(triangle, cross.T, lower=True, check_finite=False).T
         over = FeatureProblem(features, Y, weight, self.fit_intercept)
-        solution = over.solve(self.alpha_, self.tol, self.max_iter).times(unit)
+        solution = solve_ridge(over, self.alpha_, self.tol).times(unit)
         assert solution.weights is not None
         self.intercept_, self.result_ = solution.intercept, solution.result
         self.n_iter_ = solution.result.n_iter

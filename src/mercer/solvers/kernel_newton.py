@@ -3,16 +3,19 @@
 import math
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from sklearn.base import BaseEstimator
 
-from mercer.regularized.problem import Bounds, RegularizedProblem, RegularizedResult, Tangents
-from mercer.solvers import History
+from mercer.parameters import Number, check_parameters
+from mercer.problems.regularized import Bounds, RegularizedProblem, Tangents
+from mercer.solvers.base import Certificate, History
 from mercer.sums import inner
 
-__all__ = ["KernelNewton"]
+__all__ = ["KernelNewton", "RegularizedResult"]
 
 STEPS = 1000
 # A stage of smoothing ends when what Newton's method has left over is this part of what the smoothing costs; the next
@@ -35,6 +38,18 @@ SAME = 1e-6
 ROUNDING = 1e-15
 # A penalty that is flatter than this part of the slopes of the losses is taken to be as steep in the Newton equations.
 FLATTEST = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class RegularizedResult(Certificate):
+    """The solution of a `RegularizedProblem` and the proof of how good it is."""
+
+    a: np.ndarray = field(default_factory=lambda: np.empty(0), repr=False)
+    """Coefficients of the samples."""
+    offset: float = 0.0
+    """The offset b."""
+    parts: tuple["RegularizedResult", ...] = field(default=(), repr=False)
+    """Results of the problems that this one sums up."""
 
 
 class Answers(NamedTuple):
@@ -77,7 +92,7 @@ class Point(NamedTuple):
     """The norm of v."""
 
 
-class KernelNewton:
+class KernelNewton(BaseEstimator):
     """Newton's method over the coefficients of the samples, for any convex loss and penalty. [1]_ [2]_
 
     With slopes s and second derivatives h of the losses, and the penalty as steep as half the squared norm times
@@ -101,6 +116,14 @@ class KernelNewton:
     max_iter : int >= 1 or None, default=None
         Most Newton steps; None means 1000.
 
+    See Also
+    --------
+    mercer.problems.RegularizedProblem : What it solves.
+
+    Notes
+    -----
+    A step costs O(n m^2) for the m samples with h > 0: all of them for smooth losses, those near a kink for the others.
+
     References
     ----------
     .. [1] O. Chapelle, Training a support vector machine in the primal, 2007.
@@ -109,7 +132,9 @@ class KernelNewton:
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.regularized import Hinge, KernelNewton, NormPower, RegularizedProblem
+    >>> from mercer.problems import RegularizedProblem
+    >>> from mercer.regularized import Hinge, NormPower
+    >>> from mercer.solvers import KernelNewton
     >>> x, y = np.array([-2.0, -1.0, 1.0, 3.0]), np.array([-1.0, -1.0, 1.0, 1.0])
     >>> problem = RegularizedProblem(np.outer(x, x), y, np.full(4, 10.0), Hinge(), NormPower(), bias=True)
     >>> result = KernelNewton().solve(problem)
@@ -117,12 +142,27 @@ class KernelNewton:
     ('solved', array([ 0. , -0.5,  0.5,  0. ]), 0.5)
     """
 
-    def __init__(self, tol: float = 1e-8, max_iter: int | None = None):
+    _parameters: ClassVar[dict[str, Any]] = {
+        "tol": Number(0, above=True),
+        "max_iter": Number(1, integer=True, none=True),
+    }
+
+    def __init__(self, tol=1e-8, max_iter=None):
         self.tol = tol
         self.max_iter = max_iter
 
     def solve(self, problem: RegularizedProblem) -> RegularizedResult:
-        """The solution, with its certificate."""
+        """The solution, with its certificate.
+
+        Parameters
+        ----------
+        problem : RegularizedProblem
+
+        Returns
+        -------
+        RegularizedResult
+        """
+        check_parameters(self)
         return _Run(problem, self.tol, STEPS if self.max_iter is None else int(self.max_iter)).result()
 
 

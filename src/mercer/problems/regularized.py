@@ -1,17 +1,16 @@
 """The problem behind the representer theorem, and what proves its optimum."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from mercer.regularized.losses import Loss
-from mercer.regularized.penalties import Penalty
-from mercer.solvers import Certificate
+from mercer.problems.losses import Loss
+from mercer.problems.penalties import Penalty
 from mercer.sums import inner
 
-__all__ = ["RegularizedProblem", "RegularizedResult", "Tangents"]
+__all__ = ["Bounds", "RegularizedProblem", "Tangents"]
 
 # A tangent that is above the function by more than this part of the numbers at hand is no tangent of a convex one.
 CONVEX, ROUNDING = 1e-6, 1e-12
@@ -34,18 +33,6 @@ class Bounds(NamedTuple):
     primal: float
     dual: float
     gap: float
-
-
-@dataclass(frozen=True, eq=False)
-class RegularizedResult(Certificate):
-    """The solution of a `RegularizedProblem` and the proof of how good it is."""
-
-    a: np.ndarray = field(default_factory=lambda: np.empty(0), repr=False)
-    """Coefficients of the samples."""
-    offset: float = 0.0
-    """The offset b."""
-    parts: tuple["RegularizedResult", ...] = field(default=(), repr=False)
-    """Results of the problems that this one sums up."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,11 +9,11 @@ from scipy.optimize import brentq
 
 from mercer.errors import IndefiniteError
 from mercer.kernels.samples import row_blocks
-from mercer.ridge.problems import FeatureProblem, KernelProblem, LeastSquaresResult, RidgeProblem, Solution
+from mercer.problems.ridge import EPS, FeatureProblem, KernelProblem, RidgeProblem
+from mercer.solvers.ridge import LeastSquaresResult, Solution, certify
 
-__all__ = ["Spectral"]
+__all__ = ["Spectral", "needed_bytes"]
 
-EPS = float(np.finfo(np.float64).eps)
 # Bytes for every entry of the kernel matrix while its eigenvectors are computed.
 BYTES_PER_ENTRY = 24
 
@@ -30,6 +30,7 @@ class Spectral:
     """
 
     def __init__(self, problem: RidgeProblem):
+        self.began = time.perf_counter()
         self.problem = problem
         self.scale = np.sqrt(problem.weight)
         if isinstance(problem, FeatureProblem):
@@ -84,7 +85,7 @@ class Spectral:
             if not alpha or distance <= 1.0 or not distance <= 0.5 * before:
                 break
             before = distance
-        result = problem.certify(alpha, x, products, b, tol, self.method, n_iter=n_iter)
+        result = certify(problem, alpha, x, products, b, tol, self.method, self.began, n_iter=n_iter)
         offset = problem.mean + b
         if isinstance(problem, FeatureProblem):
             offset = offset - problem.centre @ problem.backward(x)
