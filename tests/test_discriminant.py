@@ -89,7 +89,7 @@ def test_what_fisher_refuses(three):
         KernelFisherDiscriminant().set_params(kernel=RBF(gamma=1.0)).fit(np.ones_like(X), y)
     K = Linear()(X)
     K -= 3.0 * np.eye(60)
-    with pytest.raises(IndefiniteError, match=r"smallest eigenvalue is -3"):
+    with pytest.raises(IndefiniteError, match=r"smallest eigenvalue of this one is -3"):
         KernelFisherDiscriminant("precomputed").fit(K, y)
     with pytest.raises(ValueError, match="alpha must be a float > 0"):
         KernelFisherDiscriminant(alpha=0.0).fit(X, y)

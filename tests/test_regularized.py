@@ -237,7 +237,7 @@ def test_bad_losses_and_penalties(parameters, message):
 
 def test_indefinite_kernels_are_refused():
     X, y = training_set(SVC(), n=30)
-    with pytest.raises(IndefiniteError, match=r"smallest eigenvalue is -\d"):
+    with pytest.raises(IndefiniteError, match=r"smallest eigenvalue of this one is -\d"):
         RegularizedClassifier(Sigmoid(gamma=1.0, coef0=-1.0)).fit(X, y)
 
 

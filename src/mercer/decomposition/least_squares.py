@@ -131,8 +131,8 @@ class KernelPLS(KernelTransformer, KernelRegressor):
             first = max(first, float(values[-1]))
             if values[0] < -zero * max(first, float(np.abs(values).max())) and k == 0:
                 raise IndefiniteError(
-                    f"KernelPLS needs a positive semi-definite kernel, y'Ky of the centred matrix is {values[0]:.3g}; "
-                    "mercer.gram.Repair makes it one."
+                    "KernelPLS needs a positive semi-definite kernel matrix, y'Ky of this one, seen from its mean, is "
+                    f"{values[0]:.3g}; repair it, see mercer.gram.Repair."
                 )
             if values[-1] <= zero * first:  # the outputs are explained
                 break

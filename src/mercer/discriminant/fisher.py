@@ -8,8 +8,7 @@ from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.discriminant.classes import Priors, apart, means_of
-from mercer.errors import IndefiniteError
-from mercer.gram.checks import as_matrix
+from mercer.gram.checks import as_matrix, indefinite
 from mercer.machines import KernelTransformer, WeightedClassifier
 from mercer.parameters import Number
 from mercer.threads import limit_threads
@@ -169,11 +168,7 @@ class KernelFisherDiscriminant(WeightedClassifier, KernelTransformer):
         try:
             factor = cho_factor(spread, lower=True, overwrite_a=True, check_finite=False)
         except LinAlgError:
-            smallest = float(np.linalg.eigvalsh(K)[0])
-            raise IndefiniteError(
-                "KernelFisherDiscriminant needs a positive semi-definite kernel matrix: its smallest eigenvalue is "
-                f"{smallest:.3g}; repair it, see mercer.gram.Repair."
-            ) from None
+            raise indefinite(type(self).__name__, float(np.linalg.eigvalsh(K)[0])) from None
         # (G'G + λ)^-1 D = (D - G' (G G' + λ)^-1 G D) / λ  for D, the means of the classes seen from that of all.
         D = np.sqrt(shares)[:, np.newaxis] * (means - mean)
         inner = within(root[:, np.newaxis] * (K @ D.T))

@@ -6,8 +6,7 @@ import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.errors import IndefiniteError
-from mercer.gram import eigenvalues
+from mercer.gram.checks import require_definite
 from mercer.gram.sources import stored
 from mercer.machines import ClassWeight, WeightedClassifier
 from mercer.parameters import Choice, Number
@@ -146,11 +145,7 @@ class KernelLogisticRegression(WeightedClassifier):
     def _fit_classes(self, X: Any, codes: np.ndarray, weight: np.ndarray) -> None:
         prices = self.C * weight * self._class_weights(codes, weight)
         gram = stored(self._make_gram(X, weight), self.memory)
-        if not gram.definite:
-            raise IndefiniteError(
-                "KernelLogisticRegression needs a positive semi-definite kernel, the smallest eigenvalue of "
-                f"this matrix is {eigenvalues(gram)[-1]:.3g}; mercer.gram has ways to repair it."
-            )
+        require_definite(gram, type(self).__name__)
         problem = logistic(gram, codes, prices, intercept=bool(self.fit_intercept))
         self.result_ = LogisticNewton(tol=self.tol, max_iter=self.max_iter).solve(problem)
         self.n_iter_ = self.result_.n_iter

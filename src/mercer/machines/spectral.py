@@ -4,8 +4,8 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from mercer.errors import IndefiniteError
 from mercer.gram import Eigenpairs, Gram, leading_eigenpairs
+from mercer.gram.checks import indefinite
 from mercer.gram.eigenpairs import METHODS, symmetric_product
 from mercer.gram.sources import stored
 from mercer.machines.expansions import KernelTransformer
@@ -104,11 +104,8 @@ class SpectralMachine(KernelTransformer):
         )
         zero = rounding(gram) * float(np.abs(found.values).max(initial=0.0))
         if found.lowest < -zero:
-            raise IndefiniteError(
-                f"{type(self).__name__} needs a positive semi-definite kernel, the matrix"
-                f"{' seen from its mean' if self._centred else ''} has the eigenvalue {found.lowest:.3g}, the largest "
-                f"is {found.values[0]:.3g}; mercer.gram.Repair makes it one."
-            )
+            of = "this one, seen from its mean," if self._centred else "this one"
+            raise indefinite(type(self).__name__, found.lowest, of)
         kept = found.values > zero  # directions without any variance are none
         self.result_, self.eigenvalues_ = found, found.values[kept]
         self.n_iter_ = max(1, found.n_iter)

@@ -3,10 +3,9 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import eigvalsh
 
-from mercer.errors import IndefiniteError
 from mercer.gram import Gram
+from mercer.gram.checks import require_definite
 from mercer.gram.memory import memory_budget
 from mercer.kernels.samples import n_samples
 from mercer.machines import ClassWeight, KernelMachine, KernelRegressor, WeightedClassifier
@@ -73,13 +72,8 @@ class RegularizedMachine(KernelMachine):
                 f"{type(self).__name__} needs the whole kernel matrix, {8 * n**2 / 2**20:.3g} megabytes for n = {n}; "
                 f"memory={self.memory!r} allows {budget / 2**20:.3g}. Raise memory, or take fewer samples."
             )
-        K = gram.square(index)
-        if not gram.definite:
-            raise IndefiniteError(
-                f"{type(self).__name__} needs a positive semi-definite kernel matrix; its smallest eigenvalue is "
-                f"{eigvalsh(K, subset_by_index=(0, 0))[0]:.3g}. Repair it, see mercer.gram.Repair."
-            )
-        return K
+        require_definite(gram, type(self).__name__)
+        return gram.square(index)
 
     def _keep_results(self, X: Any, index: np.ndarray, K: np.ndarray, results: list[RegularizedResult]) -> None:
         """The model, its certificate, and a warning if there is none."""

@@ -8,6 +8,7 @@ from scipy.linalg import solve_triangular
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.gram import MatrixGram, low_rank, make_gram, memory_budget
+from mercer.gram.checks import require_definite
 from mercer.kernels import as_kernel
 from mercer.kernels.samples import BLOCK_ENTRIES, in_full, take
 from mercer.machines import KernelMachine
@@ -15,7 +16,6 @@ from mercer.parameters import Choice, Number
 from mercer.problems.ridge import FeatureProblem, KernelProblem, RidgeProblem, explicit_features
 from mercer.solvers.base import warn_unless_solved
 from mercer.solvers.ridge import LeastSquaresResult, Solution, solve_ridge, unit_of
-from mercer.solvers.spd import require_definite
 from mercer.solvers.spectral_ridge import Spectral, needed_bytes
 from mercer.threads import limit_threads
 
@@ -116,7 +116,7 @@ class LeastSquaresMachine(KernelMachine):
             self.alpha_ = float(self.alpha)
             return solve_ridge(problem, self.alpha_, self.tol, self.max_iter, self.memory)
         self._check_room(problem)
-        spectral = Spectral(problem)
+        spectral = Spectral(problem, type(self).__name__)
         if self.norm_bound is not None:
             self.alpha_, solution = spectral.bounded(float(self.norm_bound) / unit, self.tol)
         else:

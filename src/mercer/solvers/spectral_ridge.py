@@ -7,7 +7,7 @@ import numpy as np
 from scipy.linalg import eigh, svd
 from scipy.optimize import brentq
 
-from mercer.errors import IndefiniteError
+from mercer.gram.checks import indefinite
 from mercer.kernels.samples import row_blocks
 from mercer.problems.ridge import EPS, FeatureProblem, KernelProblem, RidgeProblem
 from mercer.solvers.ridge import LeastSquaresResult, Solution, certify
@@ -27,9 +27,15 @@ class Spectral:
 
     by which it shrinks the errors along the eigenvectors. U has fewer columns than rows for a problem over features;
     along what is missing nothing is shrunk.
+
+    Parameters
+    ----------
+    problem : RidgeProblem
+    owner : str
+        Who asks, for errors.
     """
 
-    def __init__(self, problem: RidgeProblem):
+    def __init__(self, problem: RidgeProblem, owner: str):
         self.began = time.perf_counter()
         self.problem = problem
         self.scale = np.sqrt(problem.weight)
@@ -41,7 +47,7 @@ class Spectral:
             self.values = sigma**2
         else:
             self.method = "eigenvectors"
-            self.values, self.U = self._eigenvectors(problem)
+            self.values, self.U = self._eigenvectors(problem, owner)
         self.values[self.values <= len(self.U) * EPS * self.values.max(initial=0.0)] = 0.0
         self.target = self.scale[:, np.newaxis] * problem.Y
         self.border = self.scale[:, np.newaxis] * float(problem.bias)  # zeros: no border
@@ -51,7 +57,7 @@ class Spectral:
         self.rest = self.target - self.U @ self.z if self.thin else np.zeros_like(self.target)
         self.border_rest = self.border - self.U @ self.t if self.thin else np.zeros_like(self.border)
 
-    def _eigenvectors(self, problem: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _eigenvectors(self, problem: Any, owner: str) -> tuple[np.ndarray, np.ndarray]:
         gram = problem.gram
         K = gram.rows(np.arange(gram.n))
         if (problem.weight != 1.0).any():
@@ -60,10 +66,7 @@ class Spectral:
         # The transpose is the same matrix in the order that LAPACK can write over.
         values, vectors = eigh(K.T, driver="evd", overwrite_a=True, check_finite=False)
         if values[0] < -gram.rounding * float(problem.weight.max()):
-            raise IndefiniteError(
-                "Least squares need a positive semi-definite kernel matrix, this one (times weights) has the "
-                f"eigenvalue {values[0]:.3g}; use another kernel, or repair the matrix, see mercer.gram.Repair."
-            )
+            raise indefinite(owner, values[0], "this one, times weights,")
         return np.maximum(values, 0.0), vectors
 
     # --- one penalty --------------------------------------------------------------------------------------

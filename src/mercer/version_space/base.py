@@ -6,18 +6,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.errors import IndefiniteError, NotSeparableError
+from mercer.errors import NotSeparableError
 from mercer.gram import MatrixGram
-from mercer.gram.checks import as_matrix
+from mercer.gram.checks import as_matrix, require_definite
 from mercer.machines import KernelClassifier
 from mercer.parameters import Choice, Number
 from mercer.problems import soft_margin
 from mercer.solvers import SMO
 
 __all__ = ["VersionSpace", "VersionSpaceMachine"]
-
-# Eigenvalues down to minus this fraction of the largest entry are rounding.
-ROUNDING = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,23 +91,14 @@ class VersionSpaceMachine(KernelClassifier):
 
     def _fit_classes(self, X: Any, codes: np.ndarray, weight: np.ndarray) -> None:
         gram = self._make_gram(X, weight)
+        require_definite(gram, type(self).__name__, self.soft_boundary, "soft_boundary")
         K = as_matrix(gram)
-        if not gram.definite:
-            self._refuse_indefinite(K)
         if self.fit_intercept:
             K = K + 1.0
         found = [self._direction(K, sign) for sign in self._signs_of(codes).T]
         coefficients = np.array([direction for direction, _ in found])
         self._keep_expansion(X, coefficients, coefficients.sum(axis=1) if self.fit_intercept else 0.0)
         self._keep_results([result for _, result in found])
-
-    def _refuse_indefinite(self, K: np.ndarray) -> None:
-        lowest = float(np.linalg.eigvalsh(K)[0])
-        if lowest + self.soft_boundary < -ROUNDING * float(np.abs(K).max()):
-            raise IndefiniteError(
-                f"{type(self).__name__} needs a positive semi-definite kernel matrix, the smallest eigenvalue of this "
-                f"one is {lowest:.3g}; repair it or set soft_boundary above {-lowest:.3g}."
-            )
 
     def _direction(self, K: np.ndarray, sign: np.ndarray) -> tuple[np.ndarray, Any]:
         """The coefficients of a centre of length one, and what is known of it."""
