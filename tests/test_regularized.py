@@ -315,3 +315,14 @@ def test_solvers_are_values(make):
     assert solver.get_params() == before
     with pytest.raises(ValueError, match="tol must be a float > 0, got 0"):
         make().set_params(tol=0).solve(problem)
+
+
+@pytest.mark.parametrize(("gamma", "C", "ratio"), [(0.5, 1e3, 1e4), (0.5, 1.0, 1e6), (0.5, 1.0, 1e8), (0.01, 1.0, 1e8)])
+def test_prices_out_of_proportion(gamma, C, ratio):
+    """Where some prices are constraints, all but in name, the optimum is found and proved as for equal ones."""
+    X, y = training_set(SVC(), n=80)
+    weight = np.where(y == y[0], ratio, 1.0)
+    machine = RegularizedClassifier(RBF(gamma), C=C).fit(X, y, sample_weight=weight)
+    assert machine.result_.status == "solved"
+    other = SVC(RBF(gamma), C=C, tol=1e-6).fit(X, y, sample_weight=weight)
+    assert_allclose(machine.decision_function(X), other.decision_function(X), atol=1e-4)

@@ -79,8 +79,8 @@ class RegularizedProblem:
     penalty: Penalty
     bias: bool
 
-    def above(self, f: np.ndarray, tangents: Tangents, share: float = 1.0) -> float:
-        """By how much the losses of these values are above their tangents, or above a share of these, in sum."""
+    def above(self, f: np.ndarray, tangents: Tangents) -> np.ndarray:
+        """By how much the loss of each value is above its tangent."""
         at, slope = tangents
         there, here = self.loss.value(f, self.y), self.loss.value(at, self.y)
         rise = slope * (f - at)
@@ -91,7 +91,7 @@ class RegularizedProblem:
             raise ValueError(f"loss must be convex, and its derivative that of its value, got {self.loss!r}.")
         if (there < least).any() or (here < least).any():
             raise ValueError(f"loss must never be negative, got {self.loss!r}.")
-        return inner(self.cost, np.maximum(over, 0.0) + (1.0 - share) * (here + rise))
+        return np.maximum(over, 0.0)
 
     def bounds(self, shrinkage: float, Kv: np.ndarray, b: float, tangents: Tangents) -> Bounds:
         """The certificate of the model w = -shrinkage v; Kv are the products of v with the samples."""
@@ -103,6 +103,7 @@ class RegularizedProblem:
         share = min(1.0, steepest / size) if size else 1.0
         penalty = self.penalty.value(norm)
         left = penalty + self.penalty.conjugate(share * size) - share * norm * size
-        gap = max(0.0, left) + max(0.0, self.above(f, tangents, share))
-        primal = penalty + inner(self.cost, self.loss.value(f, self.y))
+        losses, over = self.loss.value(f, self.y), self.above(f, tangents)
+        gap = max(0.0, left) + max(0.0, inner(self.cost, over + (1.0 - share) * (losses - over)))
+        primal = penalty + inner(self.cost, losses)
         return Bounds(primal, primal - gap, gap)
