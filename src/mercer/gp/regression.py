@@ -167,14 +167,13 @@ class GaussianProcessRegressor(KernelRegressor, GaussianProcess):
         self.n_threads = n_threads
 
     def _fit_columns(self, X: Any, Y: np.ndarray, weight: np.ndarray) -> None:
-        used = np.flatnonzero(weight)
+        used, prior = np.flatnonzero(weight), self._make_prior(X, weight)
         Y, weight = Y[used], weight[used]
         centre, self._scale = np.zeros(Y.shape[1]), np.ones(Y.shape[1])
         if self.normalize_y:
             centre = np.average(Y, axis=0, weights=weight)
             self._scale = np.sqrt(np.average((Y - centre) ** 2, axis=0, weights=weight))
             self._scale[self._scale == 0] = 1.0
-        prior = self._make_prior(X, np.bincount(used, weights=weight, minlength=n_samples(X)))
         Y = (Y - centre) / self._scale
         evidence = RegressionEvidence(prior, Y, weight)
         values = self._maximize(evidence, prior, self._start(Y, weight), Y.shape[1] * float(weight.sum()))

@@ -41,7 +41,6 @@ class LinearProgramClassifier(WeightedClassifier, LinearProgramMachine, ABC):
         self.slack_ = in_rows(index, slack, len(weight))
         self.margin_errors_ = one_or_all(weight[index] @ (slack > self.tol) / weight.sum())
         self._keep_results(X, index, results, 1.0 / units, np.array([r.b for r in results]) / units)
-        self._warn_unless_solved()
 
 
 class LPClassifier(LinearProgramClassifier):

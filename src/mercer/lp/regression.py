@@ -111,4 +111,3 @@ class LPRegressor(KernelRegressor, LinearProgramMachine):
         self.slack_ = in_rows(index, slack, len(weight))
         self.margin_errors_ = one_or_all(weight[index] @ (slack > self.tol) / weight.sum())
         self._keep_results(X, index, results, np.ones(len(results)), np.array([r.b for r in results]))
-        self._warn_unless_solved()

@@ -8,6 +8,7 @@ from sklearn.base import (
     ClassifierMixin,
     ClassNamePrefixFeaturesOutMixin,
     MultiOutputMixin,
+    OutlierMixin,
     RegressorMixin,
     TransformerMixin,
 )
@@ -17,7 +18,7 @@ from mercer.machines.base import KernelMachine
 from mercer.machines.labels import Labelled
 from mercer.threads import limit_threads
 
-__all__ = ["KernelClassifier", "KernelRegressor", "KernelTransformer", "WeightedClassifier"]
+__all__ = ["KernelClassifier", "KernelDetector", "KernelRegressor", "KernelTransformer", "WeightedClassifier"]
 
 
 class KernelClassifier(ClassifierMixin, Labelled, KernelMachine):
@@ -160,6 +161,78 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachine):
         """
         values = self._raw_decision(X)
         return values[:, 0] if self._single_output else values
+
+
+class KernelDetector(OutlierMixin, KernelMachine):
+    """One function, from which `offset_` is taken: +1 inside, -1 outside."""
+
+    offset_: float
+
+    @abstractmethod
+    def _fit_samples(self, X: Any, weight: np.ndarray) -> None:
+        """Learn from checked samples and their weights."""
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Learn where the samples lie.
+
+        Parameters
+        ----------
+        X : samples of shape (n, n_features), or as the kernel takes them
+            The n x n kernel matrix if ``kernel="precomputed"``.
+        y : ignored
+        sample_weight : array of shape (n,), default=None
+            Non-negative; weight 2 is the sample twice, weight 0 is no sample.
+
+        Returns
+        -------
+        self
+        """
+        with self._all_or_nothing():
+            self._check_all()
+            X = self._take_samples(X)
+            weight = self._weights(sample_weight, X)
+            with limit_threads(self.n_threads):
+                self._fit_samples(X, weight)
+        return self
+
+    def score_samples(self, X):
+        """How usual samples are; larger is more usual. The decision value plus `offset_`.
+
+        Parameters
+        ----------
+        X : n samples
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        return self._raw_decision(X)[:, 0] - self.intercept_[0]
+
+    def decision_function(self, X):
+        """Decision values, positive inside and negative outside.
+
+        Parameters
+        ----------
+        X : n samples
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        return self.score_samples(X) - self.offset_
+
+    def predict(self, X):
+        """+1 for samples inside, -1 for novel ones.
+
+        Parameters
+        ----------
+        X : n samples
+
+        Returns
+        -------
+        int ndarray of shape (n,)
+        """
+        return np.where(self.decision_function(X) >= 0, 1, -1)
 
 
 class KernelTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine):
