@@ -34,6 +34,7 @@ def test_probability_decision_and_prediction_agree(three):
     for codes in (y, y == 1):
         machine = KernelFisherDiscriminant(alpha=0.1).fit(X, codes)
         proba = machine.predict_proba(X)
+        assert_allclose(machine.predict_log_proba(X), np.log(proba), atol=1e-12)
         assert_allclose(proba.sum(axis=1), 1.0)
         assert_array_equal(machine.classes_[proba.argmax(axis=1)], machine.predict(X))
     assert_allclose(np.log(proba[:, 1] / proba[:, 0]), machine.decision_function(X), atol=1e-9)

@@ -4,12 +4,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.discriminant.classes import Priors, apart, means_of
 from mercer.gram.checks import as_matrix, indefinite
-from mercer.machines import KernelTransformer, WeightedClassifier
+from mercer.machines import KernelTransformer, LogOddsClassifier
 from mercer.parameters import Number
 from mercer.threads import limit_threads
 
@@ -19,7 +18,7 @@ __all__ = ["KernelFisherDiscriminant"]
 ZERO = 1e-12
 
 
-class KernelFisherDiscriminant(WeightedClassifier, KernelTransformer):
+class KernelFisherDiscriminant(LogOddsClassifier, KernelTransformer):
     r"""Fisher's discriminant in feature space: directions in which classes lie far apart for their spread.
 
     With the class means :math:`m_c` in feature space, the weights :math:`\omega_c` of the classes and the covariance
@@ -204,18 +203,3 @@ class KernelFisherDiscriminant(WeightedClassifier, KernelTransformer):
         check_is_fitted(self)
         with limit_threads(self.n_threads):
             return self._expansions_of(*self._compared(self._check_new(X)), self.scalings_) + self.offsets_
-
-    def predict_proba(self, X):
-        """Posterior probabilities of the classes.
-
-        Parameters
-        ----------
-        X : n samples
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-            In the order of `classes_`.
-        """
-        scores = self.decision_function(X)
-        return softmax(np.column_stack([np.zeros(len(scores)), scores]) if scores.ndim == 1 else scores, axis=1)

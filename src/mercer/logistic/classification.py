@@ -3,12 +3,10 @@
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, log_expit, log_softmax, softmax
-from sklearn.utils.validation import check_is_fitted
 
 from mercer.gram.checks import require_definite
 from mercer.gram.sources import stored
-from mercer.machines import ClassWeight, WeightedClassifier
+from mercer.machines import ClassWeight, LogOddsClassifier
 from mercer.parameters import Choice, Number
 from mercer.problems import logistic
 from mercer.solvers import LogisticNewton, LogisticResult, warn_unless_solved
@@ -16,7 +14,7 @@ from mercer.solvers import LogisticNewton, LogisticResult, warn_unless_solved
 __all__ = ["KernelLogisticRegression"]
 
 
-class KernelLogisticRegression(WeightedClassifier):
+class KernelLogisticRegression(LogOddsClassifier):
     r"""Logistic regression with a kernel: classes with probabilities, and a proof of the optimum.
 
     .. math:: \min_{w, b} \tfrac12 \|w\|^2 + C \sum_i \omega_i \log\left(1 + e^{-y_i (w \cdot \phi(x_i) + b)}\right)
@@ -152,37 +150,3 @@ class KernelLogisticRegression(WeightedClassifier):
         used = np.flatnonzero(weight)
         self._keep_expansion(X, self.result_.coefficients.T, self.result_.intercepts, support=used)
         warn_unless_solved(self.result_, type(self).__name__)
-
-    def predict_proba(self, X):
-        """Probabilities of the classes.
-
-        Parameters
-        ----------
-        X : n samples
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-        """
-        check_is_fitted(self)
-        values: Any = self.decision_function(X)
-        return np.stack([expit(-values), expit(values)], axis=1) if values.ndim == 1 else softmax(values, axis=1)
-
-    def predict_log_proba(self, X):
-        """Logarithms of the probabilities of the classes.
-
-        Parameters
-        ----------
-        X : n samples
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-        """
-        check_is_fitted(self)
-        values: Any = self.decision_function(X)
-        return (
-            np.stack([log_expit(-values), log_expit(values)], axis=1)
-            if values.ndim == 1
-            else log_softmax(values, axis=1)
-        )

@@ -11,6 +11,7 @@ from mercer.machines.expansions import (
     KernelDetector,
     KernelRegressor,
     KernelTransformer,
+    LogOddsClassifier,
     WeightedClassifier,
 )
 from mercer.machines.labels import ClassWeight, Labelled
@@ -25,6 +26,7 @@ __all__ = [
     "KernelRegressor",
     "KernelTransformer",
     "Labelled",
+    "LogOddsClassifier",
     "Machine",
     "SpectralMachine",
     "WeightedClassifier",

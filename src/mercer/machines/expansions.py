@@ -4,6 +4,7 @@ from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
+from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import (
     ClassifierMixin,
     ClassNamePrefixFeaturesOutMixin,
@@ -18,7 +19,14 @@ from mercer.machines.base import KernelMachine
 from mercer.machines.labels import Labelled
 from mercer.threads import limit_threads
 
-__all__ = ["KernelClassifier", "KernelDetector", "KernelRegressor", "KernelTransformer", "WeightedClassifier"]
+__all__ = [
+    "KernelClassifier",
+    "KernelDetector",
+    "KernelRegressor",
+    "KernelTransformer",
+    "LogOddsClassifier",
+    "WeightedClassifier",
+]
 
 
 class KernelClassifier(ClassifierMixin, Labelled, KernelMachine):
@@ -112,6 +120,43 @@ class WeightedClassifier(KernelClassifier):
         self
         """
         return self._fit(X, y, sample_weight)
+
+
+class LogOddsClassifier(WeightedClassifier):
+    """A classifier whose decision values are log-odds, or logarithms of probabilities up to a constant of the sample.
+
+    So decisions, probabilities and predictions agree.
+    """
+
+    def predict_proba(self, X):
+        """Probabilities of the classes.
+
+        Parameters
+        ----------
+        X : n samples
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            In the order of `classes_`.
+        """
+        values = self._raw_decision(X)
+        return expit(np.hstack([-values, values])) if len(self.classes_) == 2 else softmax(values, axis=1)
+
+    def predict_log_proba(self, X):
+        """Logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : n samples
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            In the order of `classes_`.
+        """
+        values = self._raw_decision(X)
+        return log_expit(np.hstack([-values, values])) if len(self.classes_) == 2 else log_softmax(values, axis=1)
 
 
 class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachine):

@@ -1,6 +1,6 @@
 """Machines whose functions are the leading eigenvectors of a kernel matrix."""
 
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -85,7 +85,7 @@ class SpectralMachine(KernelTransformer):
             scores = self._diagonalize(gram, weight)
             self._keep_support(X)
             self._learn_more(X, scores, weight[self.support_])
-        warn_unless_solved(cast(Any, self.result_), type(self).__name__)
+        warn_unless_solved(self.result_, type(self).__name__)
         return scores
 
     def _diagonalize(self, gram: Gram, weight: np.ndarray) -> np.ndarray:

@@ -87,7 +87,7 @@ class LeastSquaresMachine(KernelMachine):
             self.loo_residuals_ = self._of_all(X, Y, used, solution)
         self._targets, self._sample_weight = Y, count * price
         self.result_, self.n_iter_ = solution.result, solution.result.n_iter
-        warn_unless_solved(self.result_, type(self).__name__)  # type: ignore[arg-type]
+        warn_unless_solved(self.result_, type(self).__name__)
 
     def _part(self, X: Any, which: np.ndarray) -> Any:
         """Some of the samples, or their rows and columns of a matrix."""

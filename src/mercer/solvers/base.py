@@ -426,7 +426,23 @@ def solve_side_by_side(
             raise
 
 
-def warn_unless_solved(result: Certificate, owner: str) -> None:
+class Outcome(Protocol):
+    """What all results say of themselves, of programmes, systems and spectra."""
+
+    @property
+    def status(self) -> str: ...
+
+    @property
+    def violation(self) -> float: ...
+
+    @property
+    def gap(self) -> float: ...
+
+    @property
+    def n_iter(self) -> int: ...
+
+
+def warn_unless_solved(result: Outcome, owner: str) -> None:
     """The one place where a status becomes a warning."""
     if result.status == "solved":
         return

@@ -116,7 +116,7 @@ class KernelRidge(sklearn.kernel_ridge.KernelRidge):
             matrix = root * self._get_kernel(some) * root.T + alpha * np.eye(len(used))
             return root * lstsq(matrix, root * Y)[0]
         self.result_ = solution.result
-        warn_unless_solved(self.result_, type(self).__name__)  # type: ignore[arg-type]
+        warn_unless_solved(self.result_, type(self).__name__)
         return solution.coefficients
 
     def _problem(self, X: Any, Y: np.ndarray, weight: np.ndarray, alpha: float) -> RidgeProblem:
