@@ -57,6 +57,9 @@ SPARSE_SOLVERS: dict[str, Callable[[], solvers.SparseNewton]] = {"SparseNewton":
 # Solvers of `LogisticProblem`.
 LOGISTIC_SOLVERS: dict[str, Callable[[], solvers.LogisticNewton]] = {"LogisticNewton": lambda: solvers.LogisticNewton()}
 
+# Solvers of `RegularizedProblem`.
+REGULARIZED_SOLVERS: dict[str, Callable[[], solvers.KernelNewton]] = {"KernelNewton": lambda: solvers.KernelNewton()}
+
 # Solvers of `LinearProblem`.
 LP_SOLVERS: dict[str, Callable[[], Any]] = {
     "ColumnGeneration": lambda: solvers.ColumnGeneration(),

@@ -34,6 +34,7 @@ def test_probability_decision_and_prediction_agree(three):
     for codes in (y, y == 1):
         machine = KernelFisherDiscriminant(alpha=0.1).fit(X, codes)
         proba = machine.predict_proba(X)
+        assert_allclose(machine.predict_log_proba(X), np.log(proba), atol=1e-12)
         assert_allclose(proba.sum(axis=1), 1.0)
         assert_array_equal(machine.classes_[proba.argmax(axis=1)], machine.predict(X))
     assert_allclose(np.log(proba[:, 1] / proba[:, 0]), machine.decision_function(X), atol=1e-9)
@@ -89,7 +90,7 @@ def test_what_fisher_refuses(three):
         KernelFisherDiscriminant().set_params(kernel=RBF(gamma=1.0)).fit(np.ones_like(X), y)
     K = Linear()(X)
     K -= 3.0 * np.eye(60)
-    with pytest.raises(IndefiniteError, match=r"smallest eigenvalue is -3"):
+    with pytest.raises(IndefiniteError, match=r"smallest eigenvalue of this one is -3"):
         KernelFisherDiscriminant("precomputed").fit(K, y)
     with pytest.raises(ValueError, match="alpha must be a float > 0"):
         KernelFisherDiscriminant(alpha=0.0).fit(X, y)

@@ -330,7 +330,7 @@ def test_one_class(make):
     X, y = training_set(make(), n=20)
     for kernel in ("rbf", lambda A, B: np.asarray(A) @ np.asarray(B).T):
         machine = make().set_params(kernel=kernel)
-        with pytest.raises(ValueError, match=r"(SVC|NuSVC) needs at least 2 classes .* got 1 class"):
+        with pytest.raises(ValueError, match=r"(SVC|NuSVC) needs at least 2 classes .* got 1 class: 1\.0\."):
             machine.fit(X, np.ones(20))
         with pytest.raises(ValueError, match="needs at least 2 classes among the samples of positive weight"):
             machine.fit(X, y, sample_weight=(y == 1).astype(float))

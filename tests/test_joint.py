@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 from reference.joint import BUILDERS, random_joint
-from registry import JOINT_SOLVERS, LINEAR_JOINT_SOLVERS, LOGISTIC_SOLVERS, LP_SOLVERS, SPARSE_SOLVERS
+from registry import (
+    JOINT_SOLVERS,
+    LINEAR_JOINT_SOLVERS,
+    LOGISTIC_SOLVERS,
+    LP_SOLVERS,
+    REGULARIZED_SOLVERS,
+    SPARSE_SOLVERS,
+)
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
@@ -40,7 +47,8 @@ def test_registry_is_complete():
         return isinstance(item, type) and hasattr(item, "solve") and not hasattr(item, "solve_many")
 
     public = {getattr(solvers, name) for name in solvers.__all__}
-    registered = JOINT_SOLVERS | LINEAR_JOINT_SOLVERS | SPARSE_SOLVERS | LOGISTIC_SOLVERS | LP_SOLVERS
+    registered = JOINT_SOLVERS | LINEAR_JOINT_SOLVERS | SPARSE_SOLVERS | LP_SOLVERS
+    registered |= LOGISTIC_SOLVERS | REGULARIZED_SOLVERS
     assert {type(make()) for make in registered.values()} == set(filter(is_of_another_kind, public))
 
 

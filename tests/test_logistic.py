@@ -67,7 +67,10 @@ def test_limits_are_told(rng):
 
 def test_an_indefinite_kernel_is_refused(rng):
     X, y = lesson(rng, 2)
-    with pytest.raises(IndefiniteError, match="smallest eigenvalue of this matrix is -"):
+    with pytest.raises(
+        IndefiniteError,
+        match=r"KernelLogisticRegression needs .* smallest eigenvalue of this one is -",
+    ):
         KernelLogisticRegression(Sigmoid(gamma=1.0, coef0=-1.0)).fit(X, y)
 
 

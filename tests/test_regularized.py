@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from machine_registry.regularized import LOSSES, PENALTIES, LogCosh
 from numpy.testing import assert_allclose, assert_array_equal
-from registry import training_set
+from registry import REGULARIZED_SOLVERS, training_set
 from scipy.optimize import minimize_scalar
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -16,6 +16,9 @@ from sklearn.model_selection import GridSearchCV
 from mercer import regularized
 from mercer.errors import IndefiniteError
 from mercer.kernels import RBF, Sigmoid
+from mercer.problems import RegularizedProblem
+from mercer.problems.losses import NAMES as LOSS_NAMES
+from mercer.problems.losses import as_loss
 from mercer.regularized import (
     Hinge,
     Huber,
@@ -26,8 +29,6 @@ from mercer.regularized import (
     RegularizedClassifier,
     RegularizedRegressor,
 )
-from mercer.regularized.losses import NAMES as LOSS_NAMES
-from mercer.regularized.losses import as_loss
 from mercer.svm import SVC, SVR
 
 every_loss = pytest.mark.parametrize("name", LOSSES)
@@ -236,7 +237,7 @@ def test_bad_losses_and_penalties(parameters, message):
 
 def test_indefinite_kernels_are_refused():
     X, y = training_set(SVC(), n=30)
-    with pytest.raises(IndefiniteError, match=r"smallest eigenvalue is -\d"):
+    with pytest.raises(IndefiniteError, match=r"smallest eigenvalue of this one is -\d"):
         RegularizedClassifier(Sigmoid(gamma=1.0, coef0=-1.0)).fit(X, y)
 
 
@@ -301,3 +302,27 @@ def test_outliers_do_not_move_huber():
     robust, squared = (RegularizedRegressor("linear", loss=loss, C=10.0).fit(X, y) for loss in (Huber(0.1), "squared"))
     assert abs(robust.predict([[0.0]])[0]) < 0.1
     assert squared.predict([[0.0]])[0] > 2.0
+
+
+@pytest.mark.parametrize("make", REGULARIZED_SOLVERS.values(), ids=REGULARIZED_SOLVERS.keys())
+def test_solvers_are_values(make):
+    X, y = training_set(SVC(), n=40)
+    y = np.where(y == y[0], 1.0, -1.0)
+    problem = RegularizedProblem(RBF(gamma=0.5)(X), y, np.ones(len(y)), Hinge(), NormPower(), bias=True)
+    solver = make()
+    before = solver.get_params()
+    assert_array_equal(solver.solve(problem).a, clone(solver).solve(problem).a)
+    assert solver.get_params() == before
+    with pytest.raises(ValueError, match="tol must be a float > 0, got 0"):
+        make().set_params(tol=0).solve(problem)
+
+
+@pytest.mark.parametrize(("gamma", "C", "ratio"), [(0.5, 1e3, 1e4), (0.5, 1.0, 1e6), (0.5, 1.0, 1e8), (0.01, 1.0, 1e8)])
+def test_prices_out_of_proportion(gamma, C, ratio):
+    """Where some prices are constraints, all but in name, the optimum is found and proved as for equal ones."""
+    X, y = training_set(SVC(), n=80)
+    weight = np.where(y == y[0], ratio, 1.0)
+    machine = RegularizedClassifier(RBF(gamma), C=C).fit(X, y, sample_weight=weight)
+    assert machine.result_.status == "solved"
+    other = SVC(RBF(gamma), C=C, tol=1e-6).fit(X, y, sample_weight=weight)
+    assert_allclose(machine.decision_function(X), other.decision_function(X), atol=1e-4)

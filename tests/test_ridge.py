@@ -106,7 +106,7 @@ def test_steps_run_out():
     X, y = lesson(n=200)
     result = solve_spd(make_gram(RBF(gamma=2.0), X), 1e-3, y, method="low_rank", max_iter=3, memory=0.1)
     assert (result.status, result.n_iter) == ("max_iter", 3)
-    with pytest.warns(ConvergenceWarning, match="KernelRidge .*max_iter"):
+    with pytest.warns(ConvergenceWarning, match=r"KernelRidge .*max_iter"):
         KernelRidge(RBF(gamma=2.0), alpha=1e-3, max_iter=3, memory=0.1).fit(X, y)
 
 
@@ -239,10 +239,10 @@ def test_rank_deficient_systems_without_a_penalty(alpha):
 @pytest.mark.parametrize("alpha", [0.1, [0.1, 1.0]])
 def test_negative_eigenvalues(alpha):
     X, y = lesson()
-    with pytest.raises(IndefiniteError, match="eigenvalue -"):
+    with pytest.raises(IndefiniteError, match=r"KernelRidge needs .* smallest eigenvalue of this one.* is -"):
         KernelRidge(Sigmoid(gamma=1.0, coef0=-1.0), alpha=alpha).fit(X, y)
     K = KERNEL(X)
-    with pytest.raises(IndefiniteError, match="eigenvalue -"):
+    with pytest.raises(IndefiniteError, match=r"KernelRidge needs .* smallest eigenvalue of this one.* is -"):
         KernelRidge("precomputed", alpha=alpha).fit(K - 0.05 * np.eye(len(K)), y)
     KernelRidge("precomputed", alpha=alpha).fit(K - 1e-15 * np.eye(len(K)), y)
 

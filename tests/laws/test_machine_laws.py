@@ -69,6 +69,12 @@ def test_registry_is_complete():
 
 
 @every_kind
+def test_weights_are_asked_for_where_there_are_some(make):
+    """Metadata routing offers what `fit` takes, and nothing else."""
+    assert hasattr(make(), "set_fit_request") == ("sample_weight" in signature(make().fit).parameters)
+
+
+@every_kind
 def test_the_front_door(make):
     """Estimators are also imported from mercer itself."""
     kind = type(make())

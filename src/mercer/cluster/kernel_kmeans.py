@@ -1,7 +1,6 @@
 """k-means in feature space."""
 
 import time
-import warnings
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -11,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.callers import warn_caller
 from mercer.cluster.lloyd import Run, best_of, drawn_starts, lloyd, nearest_of
 from mercer.errors import IndefiniteError
 from mercer.gram import Gram
@@ -231,11 +231,10 @@ class KernelKMeans(ClusterMixin, KernelTransformer):
             objectives=unit * objectives,
         )
         if run.status == "max_iter":
-            warnings.warn(
+            warn_caller(
                 f"KernelKMeans was not given the time to reach a local minimum: after {run.n_iter} steps samples still "
                 "change clusters. Raise max_iter.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
 
     def _best_run(self, gram: Gram, weight: np.ndarray) -> tuple[Run, np.ndarray]:

@@ -6,8 +6,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from mercer.errors import IndefiniteError, SingularError
+from mercer.errors import SingularError
 from mercer.gram import Gram
+from mercer.gram.checks import indefinite
 from mercer.gram.eigenpairs import Weighing
 from mercer.kernels import as_kernel
 from mercer.kernels.samples import n_samples
@@ -249,10 +250,7 @@ class HalfProblem:
         values, vectors = np.linalg.eigh(A)
         zero = rounding(gram) * max(float(values[-1]), 0.0)
         if values[0] < -zero:
-            raise IndefiniteError(
-                f"KernelCCA needs positive semi-definite kernels, a matrix seen from its mean has the eigenvalue "
-                f"{values[0]:.3g}, the largest is {values[-1]:.3g}; mercer.gram.Repair makes it one."
-            )
+            raise indefinite("KernelCCA", values[0], "this one, seen from its mean,")
         self.values, self.vectors = values[values > zero], vectors[:, values > zero]
         self.root, self.alpha = np.sqrt(weight[self.used])[:, np.newaxis], alpha
         self.shrunk = self.vectors * np.sqrt(self.values / (self.values + alpha))

@@ -12,7 +12,6 @@ from mercer.gram.sources import stored
 from mercer.machines import KernelRegressor, KernelTransformer
 from mercer.machines.spectral import rounding
 from mercer.parameters import Choice, Number
-from mercer.threads import limit_threads
 
 __all__ = ["KernelPLS"]
 
@@ -100,41 +99,16 @@ class KernelPLS(KernelTransformer, KernelRegressor):
         self.memory = memory
         self.n_threads = n_threads
 
-    def fit(self, X, y, sample_weight=None):
-        """Learn from samples with values.
-
-        Parameters
-        ----------
-        X : samples of shape (n, n_features), or as the kernel takes them
-            The n x n kernel matrix if ``kernel="precomputed"``.
-        y : array of shape (n,) or (n, n_outputs)
-            Values.
-        sample_weight : array of shape (n,), default=None
-            Non-negative; weight 2 is the sample twice, weight 0 is no sample.
-
-        Returns
-        -------
-        self
-        """
-        with self._all_or_nothing():
-            self._fit(X, y, sample_weight)
-        return self
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        self._check_all()
-        X, y = self._take_targets(X, y)
-        weight = self._weights(sample_weight, X)
+    def _fit_columns(self, X: Any, Y: np.ndarray, weight: np.ndarray) -> None:
         share, root = weight / weight.sum(), np.sqrt(weight)[:, np.newaxis]
-        Y = self._columns(y)
         self.y_mean_ = share @ Y
         deviation = np.sqrt(share @ (Y - self.y_mean_) ** 2)
         unit = np.where(deviation > 0, deviation, 1.0) if self.scale else np.ones(Y.shape[1])
         Y = root * (Y - self.y_mean_) / unit
-        with limit_threads(self.n_threads):
-            gram = stored(self._make_gram(X, weight), self.memory)
-            seen = Weighing(gram, True, weight)
-            U, T, lengths, loadings = self._directions(seen, Y, rounding(gram))
-            with_mean = gram.dot(share)
+        gram = stored(self._make_gram(X, weight), self.memory)
+        seen = Weighing(gram, True, weight)
+        U, T, lengths, loadings = self._directions(seen, Y, rounding(gram))
+        with_mean = gram.dot(share)
         scores = np.divide(T * lengths, root, out=np.zeros_like(T), where=root > 0)
         signs = np.where(scores[np.abs(scores).argmax(axis=0), np.arange(len(lengths))] < 0, -1.0, 1.0)
         self.y_loadings_ = signs * unit[:, np.newaxis] * loadings.T / lengths
@@ -157,8 +131,8 @@ class KernelPLS(KernelTransformer, KernelRegressor):
             first = max(first, float(values[-1]))
             if values[0] < -zero * max(first, float(np.abs(values).max())) and k == 0:
                 raise IndefiniteError(
-                    f"KernelPLS needs a positive semi-definite kernel, y'Ky of the centred matrix is {values[0]:.3g}; "
-                    "mercer.gram.Repair makes it one."
+                    "KernelPLS needs a positive semi-definite kernel matrix, y'Ky of this one, seen from its mean, is "
+                    f"{values[0]:.3g}; repair it, see mercer.gram.Repair."
                 )
             if values[-1] <= zero * first:  # the outputs are explained
                 break

@@ -5,13 +5,12 @@ from typing import Any
 import numpy as np
 
 from mercer.discriminant.classes import apart, means_of
-from mercer.machines import KernelClassifier
-from mercer.threads import limit_threads
+from mercer.machines import WeightedClassifier
 
 __all__ = ["KernelNearestCentroid"]
 
 
-class KernelNearestCentroid(KernelClassifier):
+class KernelNearestCentroid(WeightedClassifier):
     r"""The class whose mean in feature space is the nearest. [P eqs 1.17-1.18]
 
     .. math::
@@ -67,33 +66,8 @@ class KernelNearestCentroid(KernelClassifier):
         self.memory = memory
         self.n_threads = n_threads
 
-    def fit(self, X, y, sample_weight=None):
-        """Learn from samples with classes.
-
-        Parameters
-        ----------
-        X : samples of shape (n, n_features), or as the kernel takes them
-            The n x n kernel matrix if ``kernel="precomputed"``.
-        y : array of shape (n,)
-            Classes.
-        sample_weight : array of shape (n,), default=None
-            Non-negative; weight 2 is the sample twice, weight 0 is no sample.
-
-        Returns
-        -------
-        self
-        """
-        with self._all_or_nothing():
-            self._fit(X, y, sample_weight)
-        return self
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        self._check_all()
-        X, y = self._take_samples(X, y)
-        weight = self._weights(sample_weight, X)
-        codes = self._encode(y, weight)
+    def _fit_classes(self, X: Any, codes: np.ndarray, weight: np.ndarray) -> None:
         means, _ = means_of(codes, weight, len(self.classes_))
-        with limit_threads(self.n_threads):
-            with_means = self._make_gram(X, weight).dot(np.ascontiguousarray(means.T))
+        with_means = self._make_gram(X, weight).dot(np.ascontiguousarray(means.T))
         norms = np.einsum("ci,ic->c", means, with_means)
         self._keep_expansion(X, apart(means), apart(-0.5 * norms))

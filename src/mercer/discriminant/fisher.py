@@ -4,13 +4,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.discriminant.classes import Priors, apart, means_of
-from mercer.errors import IndefiniteError
-from mercer.gram.checks import as_matrix
-from mercer.machines import KernelClassifier, KernelTransformer
+from mercer.gram.checks import as_matrix, indefinite
+from mercer.machines import KernelTransformer, LogOddsClassifier
 from mercer.parameters import Number
 from mercer.threads import limit_threads
 
@@ -20,7 +18,7 @@ __all__ = ["KernelFisherDiscriminant"]
 ZERO = 1e-12
 
 
-class KernelFisherDiscriminant(KernelClassifier, KernelTransformer):
+class KernelFisherDiscriminant(LogOddsClassifier, KernelTransformer):
     r"""Fisher's discriminant in feature space: directions in which classes lie far apart for their spread.
 
     With the class means :math:`m_c` in feature space, the weights :math:`\omega_c` of the classes and the covariance
@@ -119,40 +117,15 @@ class KernelFisherDiscriminant(KernelClassifier, KernelTransformer):
         self.memory = memory
         self.n_threads = n_threads
 
-    def fit(self, X, y, sample_weight=None):
-        """Learn from samples with classes.
-
-        Parameters
-        ----------
-        X : samples of shape (n, n_features), or as the kernel takes them
-            The n x n kernel matrix if ``kernel="precomputed"``.
-        y : array of shape (n,)
-            Classes.
-        sample_weight : array of shape (n,), default=None
-            Non-negative; weight 2 is the sample twice, weight 0 is no sample.
-
-        Returns
-        -------
-        self
-        """
-        with self._all_or_nothing():
-            self._fit(X, y, sample_weight)
-        return self
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        self._check_all()
-        X, y = self._take_samples(X, y)
-        weight = self._weights(sample_weight, X)
-        codes = self._encode(y, weight)
+    def _fit_classes(self, X: Any, codes: np.ndarray, weight: np.ndarray) -> None:
         n_classes, index = len(self.classes_), np.flatnonzero(weight)
         most = n_classes - 1
         if self.n_components is not None and self.n_components > most:
             raise ValueError(
                 f"n_components must be at most the number of classes less one, {most}, got {self.n_components}."
             )
-        with limit_threads(self.n_threads):
-            gram = self._make_gram(X, weight)
-            K = as_matrix(gram) if len(index) == gram.n else as_matrix(gram.square(index))
+        gram = self._make_gram(X, weight)
+        K = as_matrix(gram) if len(index) == gram.n else as_matrix(gram.square(index))
         means, totals = means_of(codes[index], weight[index], n_classes)
         self.priors_ = Priors.numbers(self.priors, totals)
         directions, offsets, ratios = self._directions(K, means, totals / totals.sum())
@@ -194,11 +167,7 @@ class KernelFisherDiscriminant(KernelClassifier, KernelTransformer):
         try:
             factor = cho_factor(spread, lower=True, overwrite_a=True, check_finite=False)
         except LinAlgError:
-            smallest = float(np.linalg.eigvalsh(K)[0])
-            raise IndefiniteError(
-                "KernelFisherDiscriminant needs a positive semi-definite kernel matrix: its smallest eigenvalue is "
-                f"{smallest:.3g}; repair it, see mercer.gram.Repair."
-            ) from None
+            raise indefinite(type(self).__name__, float(np.linalg.eigvalsh(K)[0])) from None
         # (G'G + λ)^-1 D = (D - G' (G G' + λ)^-1 G D) / λ  for D, the means of the classes seen from that of all.
         D = np.sqrt(shares)[:, np.newaxis] * (means - mean)
         inner = within(root[:, np.newaxis] * (K @ D.T))
@@ -234,18 +203,3 @@ class KernelFisherDiscriminant(KernelClassifier, KernelTransformer):
         check_is_fitted(self)
         with limit_threads(self.n_threads):
             return self._expansions_of(*self._compared(self._check_new(X)), self.scalings_) + self.offsets_
-
-    def predict_proba(self, X):
-        """Posterior probabilities of the classes.
-
-        Parameters
-        ----------
-        X : n samples
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-            In the order of `classes_`.
-        """
-        scores = self.decision_function(X)
-        return softmax(np.column_stack([np.zeros(len(scores)), scores]) if scores.ndim == 1 else scores, axis=1)

@@ -6,13 +6,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.discriminant.classes import Priors, apart, means_of
-from mercer.machines import KernelClassifier
+from mercer.machines import WeightedClassifier
 from mercer.threads import limit_threads
 
 __all__ = ["ParzenClassifier"]
 
 
-class ParzenClassifier(KernelClassifier):
+class ParzenClassifier(WeightedClassifier):
     r"""The class of the largest density, each estimated by the mean similarity to its samples. [B exercise 7.1]
 
     .. math::
@@ -77,31 +77,7 @@ class ParzenClassifier(KernelClassifier):
         self.memory = memory
         self.n_threads = n_threads
 
-    def fit(self, X, y, sample_weight=None):
-        """Learn from samples with classes.
-
-        Parameters
-        ----------
-        X : samples of shape (n, n_features), or as the kernel takes them
-            The n x n kernel matrix if ``kernel="precomputed"``.
-        y : array of shape (n,)
-            Classes.
-        sample_weight : array of shape (n,), default=None
-            Non-negative; weight 2 is the sample twice, weight 0 is no sample.
-
-        Returns
-        -------
-        self
-        """
-        with self._all_or_nothing():
-            self._fit(X, y, sample_weight)
-        return self
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        self._check_all()
-        X, y = self._take_samples(X, y)
-        weight = self._weights(sample_weight, X)
-        codes = self._encode(y, weight)
+    def _fit_classes(self, X: Any, codes: np.ndarray, weight: np.ndarray) -> None:
         means, totals = means_of(codes, weight, len(self.classes_))
         self.priors_ = Priors.numbers(self.priors, totals)
         self._resolve_kernel(X, weight)

@@ -7,10 +7,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from mercer.gram import Gram, memory_budget
-from mercer.kernels.samples import n_samples
 from mercer.machines import KernelClassifier
 from mercer.parameters import Choice, Number
-from mercer.threads import limit_threads
 
 __all__ = ["KernelPerceptron"]
 
@@ -128,32 +126,9 @@ class KernelPerceptron(KernelClassifier):
         self.memory = memory
         self.n_threads = n_threads
 
-    def fit(self, X, y):
-        """Learn from samples with classes.
-
-        Parameters
-        ----------
-        X : samples of shape (n, n_features), or as the kernel takes them
-            The n x n kernel matrix if ``kernel="precomputed"``.
-        y : array of shape (n,)
-            Classes.
-
-        Returns
-        -------
-        self
-        """
-        with self._all_or_nothing():
-            self._fit(X, y)
-        return self
-
-    def _fit(self, X: Any, y: Any) -> None:
-        self._check_all()
-        X, y = self._take_samples(X, y)
-        weight = np.ones(n_samples(X))
-        codes = self._encode(y, weight)
-        with limit_threads(self.n_threads):
-            gram = self._make_gram(X, weight)
-            functions = self._learn(gram, codes)
+    def _fit_classes(self, X: Any, codes: np.ndarray, weight: np.ndarray) -> None:
+        gram = self._make_gram(X, weight)
+        functions = self._learn(gram, codes)
         self.radius_ = float(np.sqrt(gram.diag().max() + self.fit_intercept))
         self._keep_expansion(X, functions, functions.sum(axis=1) * float(self.fit_intercept))
 

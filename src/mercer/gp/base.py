@@ -1,7 +1,6 @@
 """What Gaussian processes share: a prior with parameters, and parameters that make the data likely."""
 
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.callers import warn_caller
 from mercer.errors import IndefiniteError
 from mercer.kernels import Kernel, as_kernel
 from mercer.kernels.samples import n_samples, row_blocks, take
@@ -214,12 +214,11 @@ class GaussianProcess(KernelMachine):
         self.log_marginal_likelihood_ = float(log_evidence)
         self.result_ = replace(self.result_, log_marginal_likelihood=self.log_marginal_likelihood_)
         if self.result_.status in REMEDIES:
-            warnings.warn(
+            warn_caller(
                 f"{type(self).__name__} did not reach a stationary point of the evidence (status "
                 f"{self.result_.status}): the slope is {self.result_.stationarity:.3g} after {self.result_.n_iter} "
                 f"steps. {REMEDIES[self.result_.status]}.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     @property

@@ -8,13 +8,13 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.gp.base import GaussianProcess
 from mercer.gp.laplace import LaplaceEvidence, averaged_sigmoid
 from mercer.kernels.samples import n_samples
-from mercer.machines import KernelClassifier
+from mercer.machines import WeightedClassifier
 from mercer.threads import limit_threads
 
 __all__ = ["GaussianProcessClassifier"]
 
 
-class GaussianProcessClassifier(KernelClassifier, GaussianProcess):
+class GaussianProcessClassifier(WeightedClassifier, GaussianProcess):
     r"""Gaussian process classification by Laplace's approximation.
 
     The prior of the function is :math:`f \sim GP(0, a\,k)`, and :math:`p(y = 1 | x) = \sigma(f(x))` with the logistic
@@ -146,32 +146,8 @@ class GaussianProcessClassifier(KernelClassifier, GaussianProcess):
                 "Indexed, the kernel of a matrix."
             )
 
-    def fit(self, X, y, sample_weight=None):
-        """Find the parameters, and the functions given the classes.
-
-        Parameters
-        ----------
-        X : samples of shape (n, n_features), or as the kernel takes them
-        y : array of shape (n,)
-            Classes, numbers or strings.
-        sample_weight : array of shape (n,), default=None
-            Non-negative; weight 2 is the sample twice, weight 0 is no sample.
-
-        Returns
-        -------
-        self
-        """
-        with self._all_or_nothing():
-            self._check_all()
-            X, y = self._take_samples(X, y)
-            weight = self._weights(sample_weight, X)
-            codes = self._encode(y, weight)
-            with limit_threads(self.n_threads):
-                self._fit(X, self._signs_of(codes), weight)
-        return self
-
-    def _fit(self, X: Any, signs: np.ndarray, weight: np.ndarray) -> None:
-        used = np.flatnonzero(weight)
+    def _fit_classes(self, X: Any, codes: np.ndarray, weight: np.ndarray) -> None:
+        signs, used = self._signs_of(codes), np.flatnonzero(weight)
         prior = self._make_prior(X, weight)
         evidence = LaplaceEvidence(prior, signs[used], weight[used])
         start = {"amplitude": float(self.amplitude)}

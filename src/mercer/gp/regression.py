@@ -34,7 +34,8 @@ class GaussianProcessRegressor(KernelRegressor, GaussianProcess):
 
     .. math:: \log p(y) = -\tfrac12 y^T C^{-1} y - \tfrac12 \log |C| - \tfrac n2 \log 2\pi
 
-    by the steps of L-BFGS-B in their logarithms, with the derivatives that kernels have (`Kernel.vjp`).
+    by the steps of L-BFGS-B in their logarithms, with the derivatives that kernels have (`Kernel.vjp`). Several outputs
+    share the kernel, the amplitude and the noise; their evidences are multiplied.
 
     Parameters
     ----------
@@ -165,39 +166,14 @@ class GaussianProcessRegressor(KernelRegressor, GaussianProcess):
         self.random_state = random_state
         self.n_threads = n_threads
 
-    def fit(self, X, y, sample_weight=None):
-        """Find the parameters, and the function given the values.
-
-        Parameters
-        ----------
-        X : samples of shape (n, n_features), or as the kernel takes them
-            The n x n kernel matrix if ``kernel="precomputed"``.
-        y : array of shape (n,) or (n, n_outputs)
-            Values; several outputs share the kernel, the amplitude and the noise.
-        sample_weight : array of shape (n,), default=None
-            Non-negative; weight 2 is the sample twice, weight 0 is no sample.
-
-        Returns
-        -------
-        self
-        """
-        with self._all_or_nothing():
-            self._check_all()
-            X, y = self._take_targets(X, y)
-            weight = self._weights(sample_weight, X)
-            with limit_threads(self.n_threads):
-                self._fit(X, self._columns(y), weight)
-        return self
-
-    def _fit(self, X: Any, Y: np.ndarray, weight: np.ndarray) -> None:
-        used = np.flatnonzero(weight)
+    def _fit_columns(self, X: Any, Y: np.ndarray, weight: np.ndarray) -> None:
+        used, prior = np.flatnonzero(weight), self._make_prior(X, weight)
         Y, weight = Y[used], weight[used]
         centre, self._scale = np.zeros(Y.shape[1]), np.ones(Y.shape[1])
         if self.normalize_y:
             centre = np.average(Y, axis=0, weights=weight)
             self._scale = np.sqrt(np.average((Y - centre) ** 2, axis=0, weights=weight))
             self._scale[self._scale == 0] = 1.0
-        prior = self._make_prior(X, np.bincount(used, weights=weight, minlength=n_samples(X)))
         Y = (Y - centre) / self._scale
         evidence = RegressionEvidence(prior, Y, weight)
         values = self._maximize(evidence, prior, self._start(Y, weight), Y.shape[1] * float(weight.sum()))

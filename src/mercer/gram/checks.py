@@ -7,7 +7,7 @@ import numpy as np
 from mercer.errors import IndefiniteError
 from mercer.gram.sources import ASYMMETRY, Gram
 
-__all__ = ["as_matrix", "as_rows", "as_weights", "roots"]
+__all__ = ["as_matrix", "as_rows", "as_weights", "indefinite", "require_definite", "roots"]
 
 # Squared lengths are differences of kernel values, exact to some units in the last place of these.
 ROUNDING = 1e-10
@@ -63,6 +63,23 @@ def as_weights(sample_weight: Any, n: int, name: str = "sample_weight") -> np.nd
     if not (np.isfinite(w).all() and (w >= 0).all() and w.any()):
         raise ValueError(f"{name} must be finite and >= 0, with at least one positive entry.")
     return w / w.sum()
+
+
+def require_definite(gram: Gram, owner: str, ridge: float = 0.0, ridge_name: str = "") -> None:
+    """Refuse a kernel matrix with negative eigenvalues that neither rounding nor a ridge on the diagonal explains."""
+    if gram.definite:
+        return
+    lowest = gram.lowest_eigenvalue()
+    if lowest + ridge < -gram.rounding:
+        raise indefinite(owner, lowest, instead=f" or set {ridge_name} above {-lowest:.3g}" if ridge_name else "")
+
+
+def indefinite(owner: str, lowest: float, of: str = "this one", instead: str = "") -> IndefiniteError:
+    """The error of a machine that needs a positive semi-definite matrix, of the smallest eigenvalue of what it got."""
+    return IndefiniteError(
+        f"{owner} needs a positive semi-definite kernel matrix, the smallest eigenvalue of {of} is {lowest:.3g}; "
+        f"repair it, see mercer.gram.Repair{instead}."
+    )
 
 
 def roots(squares: Any, sizes: Any, what: str) -> Any:

@@ -3,22 +3,18 @@
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, log_expit, log_softmax, softmax
-from sklearn.utils.validation import check_is_fitted
 
-from mercer.errors import IndefiniteError
-from mercer.gram import eigenvalues
+from mercer.gram.checks import require_definite
 from mercer.gram.sources import stored
-from mercer.machines import ClassWeight, KernelClassifier
+from mercer.machines import ClassWeight, LogOddsClassifier
 from mercer.parameters import Choice, Number
 from mercer.problems import logistic
 from mercer.solvers import LogisticNewton, LogisticResult, warn_unless_solved
-from mercer.threads import limit_threads
 
 __all__ = ["KernelLogisticRegression"]
 
 
-class KernelLogisticRegression(KernelClassifier):
+class KernelLogisticRegression(LogOddsClassifier):
     r"""Logistic regression with a kernel: classes with probabilities, and a proof of the optimum.
 
     .. math:: \min_{w, b} \tfrac12 \|w\|^2 + C \sum_i \omega_i \log\left(1 + e^{-y_i (w \cdot \phi(x_i) + b)}\right)
@@ -144,73 +140,13 @@ class KernelLogisticRegression(KernelClassifier):
         self.memory = memory
         self.n_threads = n_threads
 
-    def fit(self, X, y, sample_weight=None):
-        """Learn from samples with classes.
-
-        Parameters
-        ----------
-        X : samples of shape (n, n_features), or as the kernel takes them
-            The n x n kernel matrix if ``kernel="precomputed"``.
-        y : array of shape (n,)
-            Classes, numbers or strings.
-        sample_weight : array of shape (n,), default=None
-            Non-negative; weight 2 is the sample twice, weight 0 is no sample.
-
-        Returns
-        -------
-        self
-        """
-        with self._all_or_nothing():
-            self._check_all()
-            X, y = self._take_samples(X, y)
-            weight = self._weights(sample_weight, X)
-            codes = self._encode(y, weight)
-            prices = self.C * weight * self._class_weights(codes, weight)
-            with limit_threads(self.n_threads):
-                gram = stored(self._make_gram(X, weight), self.memory)
-                if not gram.definite:
-                    raise IndefiniteError(
-                        "KernelLogisticRegression needs a positive semi-definite kernel, the smallest eigenvalue of "
-                        f"this matrix is {eigenvalues(gram)[-1]:.3g}; mercer.gram has ways to repair it."
-                    )
-                problem = logistic(gram, codes, prices, intercept=bool(self.fit_intercept))
-                self.result_ = LogisticNewton(tol=self.tol, max_iter=self.max_iter).solve(problem)
-            self.n_iter_ = self.result_.n_iter
-            used = np.flatnonzero(weight)
-            self._keep_expansion(X, self.result_.coefficients.T, self.result_.intercepts, support=used)
-            warn_unless_solved(self.result_, type(self).__name__)
-        return self
-
-    def predict_proba(self, X):
-        """Probabilities of the classes.
-
-        Parameters
-        ----------
-        X : n samples
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-        """
-        check_is_fitted(self)
-        values: Any = self.decision_function(X)
-        return np.stack([expit(-values), expit(values)], axis=1) if values.ndim == 1 else softmax(values, axis=1)
-
-    def predict_log_proba(self, X):
-        """Logarithms of the probabilities of the classes.
-
-        Parameters
-        ----------
-        X : n samples
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-        """
-        check_is_fitted(self)
-        values: Any = self.decision_function(X)
-        return (
-            np.stack([log_expit(-values), log_expit(values)], axis=1)
-            if values.ndim == 1
-            else log_softmax(values, axis=1)
-        )
+    def _fit_classes(self, X: Any, codes: np.ndarray, weight: np.ndarray) -> None:
+        prices = self.C * weight * self._class_weights(codes, weight)
+        gram = stored(self._make_gram(X, weight), self.memory)
+        require_definite(gram, type(self).__name__)
+        problem = logistic(gram, codes, prices, intercept=bool(self.fit_intercept))
+        self.result_ = LogisticNewton(tol=self.tol, max_iter=self.max_iter).solve(problem)
+        self.n_iter_ = self.result_.n_iter
+        used = np.flatnonzero(weight)
+        self._keep_expansion(X, self.result_.coefficients.T, self.result_.intercepts, support=used)
+        warn_unless_solved(self.result_, type(self).__name__)

@@ -54,15 +54,12 @@ class LinearProgramMachine(KernelMachine):
     def _keep_results(
         self, X: Any, index: np.ndarray, results: Sequence[LinearResult], scale: Any, intercepts: Any
     ) -> None:
-        """The model, for coefficients of the samples `index` multiplied by `scale`, and the certificate."""
+        """The model, for coefficients of the samples `index` multiplied by `scale`; a warning if it is no optimum."""
         coefficients = np.zeros((len(results), n_samples(X)))
         coefficients[:, index] = np.array([result.a for result in results]) * np.reshape(scale, (-1, 1))
         self._keep_expansion(X, coefficients, intercepts)
         self.result_ = combine_linear(results)
         self.n_iter_ = self.result_.n_iter
-
-    def _warn_unless_solved(self) -> None:
-        """Tell whoever called `fit` what is wrong with its result, if something is."""
         warn_unless_solved(self.result_, type(self).__name__)
 
     @property

@@ -9,16 +9,15 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.errors import InfeasibleError, NotSeparableError
 from mercer.gram import Gram
 from mercer.lp.base import LinearProgramMachine, in_rows, one_or_all
-from mercer.machines import ClassWeight, KernelClassifier
+from mercer.machines import ClassWeight, WeightedClassifier
 from mercer.parameters import Number
 from mercer.problems import LinearProblem, lp_margin, lp_nu_margin
 from mercer.solvers import LinearResult
-from mercer.threads import limit_threads
 
 __all__ = ["LPClassifier", "NuLPClassifier"]
 
 
-class LinearProgramClassifier(KernelClassifier, LinearProgramMachine, ABC):
+class LinearProgramClassifier(WeightedClassifier, LinearProgramMachine, ABC):
     """What LPClassifier and NuLPClassifier share: classes against the rest."""
 
     _parameters = LinearProgramMachine._parameters | {"class_weight": ClassWeight}
@@ -30,44 +29,18 @@ class LinearProgramClassifier(KernelClassifier, LinearProgramMachine, ABC):
     def _units(self, results: list[LinearResult]) -> np.ndarray:
         """What decision values are divided by, so that the band ends at -1 and 1."""
 
-    def fit(self, X, y, sample_weight=None):
-        """Learn from samples with classes.
-
-        Parameters
-        ----------
-        X : samples of shape (n, n_features), or as the kernel takes them
-            The n x n kernel matrix if ``kernel="precomputed"``.
-        y : array of shape (n,)
-            Classes.
-        sample_weight : array of shape (n,), default=None
-            Non-negative; weight 2 is the sample twice, weight 0 is no sample.
-
-        Returns
-        -------
-        self
-        """
-        with self._all_or_nothing():
-            self._fit(X, y, sample_weight)
-        return self
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        self._check_all()
-        X, y = self._take_samples(X, y)
-        weight = self._weights(sample_weight, X)
-        codes = self._encode(y, weight)
+    def _fit_classes(self, X: Any, codes: np.ndarray, weight: np.ndarray) -> None:
         weight = weight * self._class_weights(codes, weight)
         index = np.flatnonzero(weight)
         signs = self._signs_of(codes)[index]
-        with limit_threads(self.n_threads):
-            gram = self._make_gram(X, weight)
-            problems = [self._problem(gram, sign, weight[index], index) for sign in signs.T]
-            results = self._solve(problems)
+        gram = self._make_gram(X, weight)
+        problems = [self._problem(gram, sign, weight[index], index) for sign in signs.T]
+        results = self._solve(problems)
         units = self._units(results)
         slack = np.array([p.slack(r.f, r.rho) for p, r in zip(problems, results, strict=True)]).T / units
         self.slack_ = in_rows(index, slack, len(weight))
         self.margin_errors_ = one_or_all(weight[index] @ (slack > self.tol) / weight.sum())
         self._keep_results(X, index, results, 1.0 / units, np.array([r.b for r in results]) / units)
-        self._warn_unless_solved()
 
 
 class LPClassifier(LinearProgramClassifier):

@@ -4,17 +4,15 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
-from sklearn.base import OutlierMixin
 from sklearn.utils import check_random_state
 
 from mercer.errors import DomainError
 from mercer.gram import Gram, make_gram
 from mercer.kernels import as_kernel
-from mercer.kernels.samples import n_samples
 from mercer.lp.base import LinearProgramMachine, in_rows
+from mercer.machines import KernelDetector
 from mercer.parameters import Number
 from mercer.problems import level_set
-from mercer.threads import limit_threads
 
 __all__ = ["LPNoveltyDetector"]
 
@@ -22,7 +20,7 @@ __all__ = ["LPNoveltyDetector"]
 ROUNDING = 1e-9
 
 
-class LPNoveltyDetector(OutlierMixin, LinearProgramMachine):
+class LPNoveltyDetector(KernelDetector, LinearProgramMachine):
     """Novelty detection by a surface that a linear programme pulls onto the data.
 
     .. math::
@@ -148,43 +146,19 @@ class LPNoveltyDetector(OutlierMixin, LinearProgramMachine):
                 "n_virtual=0."
             )
 
-    def fit(self, X, y=None, sample_weight=None):
-        """Learn where the samples lie.
-
-        Parameters
-        ----------
-        X : samples of shape (n, n_features), or as the kernel takes them
-            The n x n kernel matrix if ``kernel="precomputed"``.
-        y : ignored
-        sample_weight : array of shape (n,), default=None
-            Non-negative; weight 2 is the sample twice, weight 0 is no sample.
-
-        Returns
-        -------
-        self
-        """
-        with self._all_or_nothing():
-            self._fit(X, sample_weight)
-        return self
-
-    def _fit(self, X: Any, sample_weight: Any) -> None:
-        self._check_all()
-        X = self._take_samples(X)
-        n, weight = n_samples(X), self._weights(sample_weight, X)
-        index = np.flatnonzero(weight)
+    def _fit_samples(self, X: Any, weight: np.ndarray) -> None:
+        n, index = len(weight), np.flatnonzero(weight)
         # The points around the samples follow these, one cloud after the other.
         rows = (index + n * np.arange(self.n_virtual + 1)[:, np.newaxis]).ravel()
-        with limit_threads(self.n_threads):
-            gram = self._gram_with_virtual(X, weight) if self.n_virtual else self._make_gram(X, weight)
-            weights = np.tile(weight[index], self.n_virtual + 1)
-            (result,) = self._solve([level_set(gram, float(self.nu), weights, rows=rows, columns=index)])
+        gram = self._gram_with_virtual(X, weight) if self.n_virtual else self._make_gram(X, weight)
+        weights = np.tile(weight[index], self.n_virtual + 1)
+        (result,) = self._solve([level_set(gram, float(self.nu), weights, rows=rows, columns=index)])
         size = float(np.abs(result.f - result.b).max())
         self.offset_ = -result.b - ROUNDING * size
         slack = np.maximum(0.0, self.offset_ + result.b - result.f[: len(index)])[:, np.newaxis]
         self.slack_ = in_rows(index, slack, n)
         self.margin_errors_ = float(weight @ (self.slack_ > 0) / weight.sum())
         self._keep_results(X, index, [result], 1.0, -self.offset_)
-        self._warn_unless_solved()
 
     def _gram_with_virtual(self, X: Any, weight: np.ndarray) -> Gram:
         """The Gram matrix of the samples and of the points around them."""
@@ -194,42 +168,3 @@ class LPNoveltyDetector(OutlierMixin, LinearProgramMachine):
         virtual = (centres + cloud[:, np.newaxis]).reshape(-1, X.shape[1]).astype(X.dtype)
         together = vstack([X, csr_array(virtual)], format="csr") if issparse(X) else np.concatenate([X, virtual])
         return make_gram(self.kernel_, together, self.memory)
-
-    def score_samples(self, X):
-        """How usual samples are; larger is more usual. The decision value plus `offset_`.
-
-        Parameters
-        ----------
-        X : n samples
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        return self._raw_decision(X)[:, 0] - self.intercept_[0]
-
-    def decision_function(self, X):
-        """Decision values, positive inside and negative outside.
-
-        Parameters
-        ----------
-        X : n samples
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        return self._raw_decision(X)[:, 0]
-
-    def predict(self, X):
-        """+1 for samples inside, -1 for novel ones.
-
-        Parameters
-        ----------
-        X : n samples
-
-        Returns
-        -------
-        int ndarray of shape (n,)
-        """
-        return np.where(self.decision_function(X) >= 0, 1, -1)

@@ -8,7 +8,6 @@ from mercer.lp.base import LinearProgramMachine, in_rows, one_or_all
 from mercer.machines import KernelRegressor
 from mercer.parameters import Number
 from mercer.problems import lp_tube
-from mercer.threads import limit_threads
 
 __all__ = ["LPRegressor"]
 
@@ -103,41 +102,12 @@ class LPRegressor(KernelRegressor, LinearProgramMachine):
         self.memory = memory
         self.n_threads = n_threads
 
-    def fit(self, X, y, sample_weight=None):
-        """Learn from samples with values.
-
-        Parameters
-        ----------
-        X : samples of shape (n, n_features), or as the kernel takes them
-            The n x n kernel matrix if ``kernel="precomputed"``.
-        y : array of shape (n,) or (n, n_outputs)
-            Values.
-        sample_weight : array of shape (n,), default=None
-            Non-negative; weight 2 is the sample twice, weight 0 is no sample.
-
-        Returns
-        -------
-        self
-        """
-        with self._all_or_nothing():
-            self._fit(X, y, sample_weight)
-        return self
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        self._check_all()
-        X, y = self._take_targets(X, y)
-        targets = self._columns(y)
-        weight = self._weights(sample_weight, X)
+    def _fit_columns(self, X: Any, Y: np.ndarray, weight: np.ndarray) -> None:
         index = np.flatnonzero(weight)
-        with limit_threads(self.n_threads):
-            gram = self._make_gram(X, weight)
-            costs = self.C * weight[index]
-            results = self._solve(
-                [lp_tube(gram, column[index], costs, float(self.epsilon), index=index) for column in targets.T]
-            )
+        gram, costs = self._make_gram(X, weight), self.C * weight[index]
+        results = self._solve([lp_tube(gram, y[index], costs, float(self.epsilon), index=index) for y in Y.T])
         f = np.array([result.f[: len(index)] for result in results]).T
-        slack = np.maximum(0.0, np.abs(targets[index] - f) - self.epsilon)
+        slack = np.maximum(0.0, np.abs(Y[index] - f) - self.epsilon)
         self.slack_ = in_rows(index, slack, len(weight))
         self.margin_errors_ = one_or_all(weight[index] @ (slack > self.tol) / weight.sum())
         self._keep_results(X, index, results, np.ones(len(results)), np.array([r.b for r in results]))
-        self._warn_unless_solved()

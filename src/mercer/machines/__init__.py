@@ -1,12 +1,19 @@
 """What the estimators of all rooms are made of; there is no estimator in here.
 
 A `Machine` checks its parameters and samples; a `KernelMachine` sees samples through a kernel and learns functions that
-are expansions over some of them. What such functions are good for is told by `KernelClassifier`, `KernelRegressor` and
-`KernelTransformer`.
+are expansions over some of them. What such functions are good for is told by `KernelClassifier`, `KernelRegressor`,
+`KernelDetector` and `KernelTransformer`.
 """
 
 from mercer.machines.base import VECTORS, KernelMachine, Machine
-from mercer.machines.expansions import KernelClassifier, KernelRegressor, KernelTransformer
+from mercer.machines.expansions import (
+    KernelClassifier,
+    KernelDetector,
+    KernelRegressor,
+    KernelTransformer,
+    LogOddsClassifier,
+    WeightedClassifier,
+)
 from mercer.machines.labels import ClassWeight, Labelled
 from mercer.machines.spectral import SpectralMachine
 
@@ -14,10 +21,13 @@ __all__ = [
     "VECTORS",
     "ClassWeight",
     "KernelClassifier",
+    "KernelDetector",
     "KernelMachine",
     "KernelRegressor",
     "KernelTransformer",
     "Labelled",
+    "LogOddsClassifier",
     "Machine",
     "SpectralMachine",
+    "WeightedClassifier",
 ]

@@ -87,6 +87,11 @@ class Machine(BaseEstimator, ABC):
             raise ValueError(f"X has {n_samples(X)} samples, y has {len(y)}.")
         return X, y
 
+    def _take_targets(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        """Checked training samples and their values, of one output or several, in float64."""
+        X, y = self._take_samples(X, y, multi_output=True, y_numeric=True)
+        return X, check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
+
     def _weights(self, sample_weight: Any, X: Any) -> np.ndarray:
         """Sample weights in float64; zero is allowed, negative is not."""
         n = n_samples(X)

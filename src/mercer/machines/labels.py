@@ -22,14 +22,15 @@ class Labelled(Machine):
         if y.dtype.kind not in "biuSU":  # numbers that may not be classes, or objects
             check_classification_targets(y)
         used = weight > 0
-        self.classes_ = np.unique(y[used])
-        # Sorting all labels to number them would take longer.
-        numbers = y.dtype.kind in "biu"
-        seen = np.searchsorted(self.classes_, y[used]) if numbers else np.unique(y[used], return_inverse=True)[1]
+        if y.dtype.kind in "biu":  # sorting all labels to number them would take longer
+            self.classes_ = np.unique(y[used])
+            seen = np.searchsorted(self.classes_, y[used])
+        else:
+            self.classes_, seen = np.unique(y[used], return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs at least 2 classes among the samples of positive weight, got "
-                f"{len(self.classes_)} class: {self.classes_[0]!r}."
+                f"{len(self.classes_)} class: {self.classes_.tolist()[0]!r}."
             )
         codes = np.full(len(y), -1)
         codes[used] = seen

@@ -1,11 +1,11 @@
 """Machines whose functions are the leading eigenvectors of a kernel matrix."""
 
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.errors import IndefiniteError
 from mercer.gram import Eigenpairs, Gram, leading_eigenpairs
+from mercer.gram.checks import indefinite
 from mercer.gram.eigenpairs import METHODS, symmetric_product
 from mercer.gram.sources import stored
 from mercer.machines.expansions import KernelTransformer
@@ -85,7 +85,7 @@ class SpectralMachine(KernelTransformer):
             scores = self._diagonalize(gram, weight)
             self._keep_support(X)
             self._learn_more(X, scores, weight[self.support_])
-        warn_unless_solved(cast(Any, self.result_), type(self).__name__)
+        warn_unless_solved(self.result_, type(self).__name__)
         return scores
 
     def _diagonalize(self, gram: Gram, weight: np.ndarray) -> np.ndarray:
@@ -104,11 +104,8 @@ class SpectralMachine(KernelTransformer):
         )
         zero = rounding(gram) * float(np.abs(found.values).max(initial=0.0))
         if found.lowest < -zero:
-            raise IndefiniteError(
-                f"{type(self).__name__} needs a positive semi-definite kernel, the matrix"
-                f"{' seen from its mean' if self._centred else ''} has the eigenvalue {found.lowest:.3g}, the largest "
-                f"is {found.values[0]:.3g}; mercer.gram.Repair makes it one."
-            )
+            of = "this one, seen from its mean," if self._centred else "this one"
+            raise indefinite(type(self).__name__, found.lowest, of)
         kept = found.values > zero  # directions without any variance are none
         self.result_, self.eigenvalues_ = found, found.values[kept]
         self.n_iter_ = max(1, found.n_iter)

@@ -8,6 +8,7 @@ from mercer.problems.linear_programs import LinearProblem, level_set, lp_margin,
 from mercer.problems.logistic import LogisticProblem, logistic
 from mercer.problems.novelty import enclosing_ball, one_class
 from mercer.problems.regression import epsilon_tube, nu_tube, pinball
+from mercer.problems.regularized import RegularizedProblem
 from mercer.problems.simplex import BlockSimplexProblem
 from mercer.problems.sparse_bayes import Gamma, SparseBayesProblem
 
@@ -20,6 +21,7 @@ __all__ = [
     "LinearProblem",
     "LogisticProblem",
     "Offsets",
+    "RegularizedProblem",
     "SparseBayesProblem",
     "crammer_singer",
     "enclosing_ball",

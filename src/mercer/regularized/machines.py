@@ -3,20 +3,18 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import eigvalsh
 
-from mercer.errors import IndefiniteError
 from mercer.gram import Gram
+from mercer.gram.checks import require_definite
 from mercer.gram.memory import memory_budget
 from mercer.kernels.samples import n_samples
-from mercer.machines import ClassWeight, KernelClassifier, KernelMachine, KernelRegressor
+from mercer.machines import ClassWeight, KernelMachine, KernelRegressor, WeightedClassifier
 from mercer.parameters import Choice, Number
-from mercer.regularized.losses import as_loss
-from mercer.regularized.newton import KernelNewton
-from mercer.regularized.penalties import as_penalty
-from mercer.regularized.problem import RegularizedProblem, RegularizedResult
+from mercer.problems import RegularizedProblem
+from mercer.problems.losses import as_loss
+from mercer.problems.penalties import as_penalty
+from mercer.solvers import KernelNewton, RegularizedResult
 from mercer.solvers.base import summary, warn_unless_solved
-from mercer.threads import limit_threads
 
 __all__ = ["RegularizedClassifier", "RegularizedMachine", "RegularizedRegressor"]
 
@@ -62,11 +60,8 @@ class RegularizedMachine(KernelMachine):
         index = np.flatnonzero(weight)
         loss, penalty, bias = as_loss(self.loss), as_penalty(self.penalty), bool(self.fit_intercept)
         solver = KernelNewton(self.tol, self.max_iter)
-        with limit_threads(self.n_threads):
-            K = self._matrix(self._make_gram(X, weight), index)
-            results = [
-                solver.solve(RegularizedProblem(K, y, cost[index], loss, penalty, bias)) for y in targets[index].T
-            ]
+        K = self._matrix(self._make_gram(X, weight), index)
+        results = [solver.solve(RegularizedProblem(K, y, cost[index], loss, penalty, bias)) for y in targets[index].T]
         self._keep_results(X, index, K, results)
 
     def _matrix(self, gram: Gram, index: np.ndarray) -> np.ndarray:
@@ -77,13 +72,8 @@ class RegularizedMachine(KernelMachine):
                 f"{type(self).__name__} needs the whole kernel matrix, {8 * n**2 / 2**20:.3g} megabytes for n = {n}; "
                 f"memory={self.memory!r} allows {budget / 2**20:.3g}. Raise memory, or take fewer samples."
             )
-        K = gram.square(index)
-        if not gram.definite:
-            raise IndefiniteError(
-                f"{type(self).__name__} needs a positive semi-definite kernel matrix; its smallest eigenvalue is "
-                f"{eigvalsh(K, subset_by_index=(0, 0))[0]:.3g}. Repair it, see mercer.gram.Repair."
-            )
-        return K
+        require_definite(gram, type(self).__name__)
+        return gram.square(index)
 
     def _keep_results(self, X: Any, index: np.ndarray, K: np.ndarray, results: list[RegularizedResult]) -> None:
         """The model, its certificate, and a warning if there is none."""
@@ -99,7 +89,7 @@ class RegularizedMachine(KernelMachine):
         warn_unless_solved(self.result_, type(self).__name__)
 
 
-class RegularizedClassifier(KernelClassifier, RegularizedMachine):
+class RegularizedClassifier(WeightedClassifier, RegularizedMachine):
     """A classifier with any convex loss and any penalty on the norm: the representer theorem as an estimator. [1]_
 
     .. math::
@@ -212,30 +202,8 @@ class RegularizedClassifier(KernelClassifier, RegularizedMachine):
         self.memory = memory
         self.n_threads = n_threads
 
-    def fit(self, X, y, sample_weight=None):
-        """Learn from labelled samples.
-
-        Parameters
-        ----------
-        X : samples of shape (n, n_features), or as the kernel takes them
-            The n x n kernel matrix if ``kernel="precomputed"``.
-        y : array of shape (n,)
-            Classes.
-        sample_weight : array of shape (n,), default=None
-            Non-negative; weight 2 is the sample twice, weight 0 is no sample.
-
-        Returns
-        -------
-        self
-        """
-        with self._all_or_nothing():
-            self._check_all()
-            X, y = self._take_samples(X, y)
-            weight = self._weights(sample_weight, X)
-            codes = self._encode(y, weight)
-            cost = self.C * weight * self._class_weights(codes, weight)
-            self._learn(X, weight, cost, self._signs_of(codes))
-        return self
+    def _fit_classes(self, X: Any, codes: np.ndarray, weight: np.ndarray) -> None:
+        self._learn(X, weight, self.C * weight * self._class_weights(codes, weight), self._signs_of(codes))
 
 
 class RegularizedRegressor(KernelRegressor, RegularizedMachine):
@@ -248,7 +216,7 @@ class RegularizedRegressor(KernelRegressor, RegularizedMachine):
     Whatever the loss L and the penalty, if it rises, the best w is a combination of the samples [1]_, and Newton's
     method finds it over their coefficients. `result_` proves how good it is, for losses of your own, too. With the
     epsilon-insensitive losses it is `SVR`, with the squared error kernel ridge regression of alpha = 1 / (2 C), with
-    the pinball loss `QuantileSVR`.
+    the pinball loss `QuantileSVR`. Several outputs are learnt one by one over the same kernel values.
 
     Parameters
     ----------
@@ -342,25 +310,5 @@ class RegularizedRegressor(KernelRegressor, RegularizedMachine):
         if as_loss(self.loss).classes:
             raise ValueError(f"loss must be one of values for regression, got {self.loss!r}, which is one of classes.")
 
-    def fit(self, X, y, sample_weight=None):
-        """Learn from samples with values.
-
-        Parameters
-        ----------
-        X : samples of shape (n, n_features), or as the kernel takes them
-            The n x n kernel matrix if ``kernel="precomputed"``.
-        y : array of shape (n,) or (n, n_outputs)
-            Values; several outputs are learnt one by one over the same kernel values.
-        sample_weight : array of shape (n,), default=None
-            Non-negative; weight 2 is the sample twice, weight 0 is no sample.
-
-        Returns
-        -------
-        self
-        """
-        with self._all_or_nothing():
-            self._check_all()
-            X, y = self._take_targets(X, y)
-            weight = self._weights(sample_weight, X)
-            self._learn(X, weight, self.C * weight, self._columns(y))
-        return self
+    def _fit_columns(self, X: Any, Y: np.ndarray, weight: np.ndarray) -> None:
+        self._learn(X, weight, self.C * weight, Y)

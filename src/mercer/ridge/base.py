@@ -8,22 +8,15 @@ from scipy.linalg import solve_triangular
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.gram import MatrixGram, low_rank, make_gram, memory_budget
+from mercer.gram.checks import require_definite
 from mercer.kernels import as_kernel
 from mercer.kernels.samples import BLOCK_ENTRIES, in_full, take
 from mercer.machines import KernelMachine
 from mercer.parameters import Choice, Number
-from mercer.ridge.problems import (
-    FeatureProblem,
-    KernelProblem,
-    LeastSquaresResult,
-    RidgeProblem,
-    Solution,
-    explicit_features,
-    unit_of,
-)
-from mercer.ridge.spectral import Spectral, needed_bytes
+from mercer.problems.ridge import FeatureProblem, KernelProblem, RidgeProblem, explicit_features
 from mercer.solvers.base import warn_unless_solved
-from mercer.solvers.spd import require_definite
+from mercer.solvers.ridge import LeastSquaresResult, Solution, solve_ridge, unit_of
+from mercer.solvers.spectral_ridge import Spectral, needed_bytes
 from mercer.threads import limit_threads
 
 __all__ = ["LeastSquaresMachine", "LeastSquaresResult"]
@@ -83,19 +76,18 @@ class LeastSquaresMachine(KernelMachine):
         weight = (count * price)[used]
         for name in ("alphas_", "loo_errors_", "loo_residuals_"):  # of an earlier fit
             self.__dict__.pop(name, None)
-        with limit_threads(self.n_threads):
-            some = X if len(used) == len(count) else self._part(X, used)
-            unit = unit_of(Y[used])
-            problem = self._problem(some, Y[used] / unit, weight, count[used])
-            solution = self._solve(problem, np.minimum(count[used], 1.0) / count[used], unit).times(unit)
-            coefficients = np.zeros((Y.shape[1], len(count)))
-            coefficients[:, used] = solution.coefficients.T
-            self._keep_expansion(X, coefficients, solution.intercept)
-            if hasattr(self, "loo_residuals_"):
-                self.loo_residuals_ = self._of_all(X, Y, used, solution)
+        some = X if len(used) == len(count) else self._part(X, used)
+        unit = unit_of(Y[used])
+        problem = self._problem(some, Y[used] / unit, weight, count[used])
+        solution = self._solve(problem, np.minimum(count[used], 1.0) / count[used], unit).times(unit)
+        coefficients = np.zeros((Y.shape[1], len(count)))
+        coefficients[:, used] = solution.coefficients.T
+        self._keep_expansion(X, coefficients, solution.intercept)
+        if hasattr(self, "loo_residuals_"):
+            self.loo_residuals_ = self._of_all(X, Y, used, solution)
         self._targets, self._sample_weight = Y, count * price
         self.result_, self.n_iter_ = solution.result, solution.result.n_iter
-        warn_unless_solved(self.result_, type(self).__name__)  # type: ignore[arg-type]
+        warn_unless_solved(self.result_, type(self).__name__)
 
     def _part(self, X: Any, which: np.ndarray) -> Any:
         """Some of the samples, or their rows and columns of a matrix."""
@@ -113,7 +105,7 @@ class LeastSquaresMachine(KernelMachine):
             if features is not None:
                 return FeatureProblem(features, Y, weight, self.fit_intercept)
             gram = make_gram(self.kernel_, in_full(X), self.memory)
-        return KernelProblem(gram, Y, weight, self.fit_intercept, self.memory)
+        return KernelProblem(gram, Y, weight, self.fit_intercept)
 
     def _solve(self, problem: RidgeProblem, share: np.ndarray, unit: float) -> Solution:
         """The solution for the penalty that is given, or is to be found; values are in multiples of the unit."""
@@ -122,9 +114,9 @@ class LeastSquaresMachine(KernelMachine):
             if isinstance(problem, KernelProblem):
                 require_definite(problem.gram, type(self).__name__)
             self.alpha_ = float(self.alpha)
-            return problem.solve(self.alpha_, self.tol, self.max_iter)
+            return solve_ridge(problem, self.alpha_, self.tol, self.max_iter, self.memory)
         self._check_room(problem)
-        spectral = Spectral(problem)
+        spectral = Spectral(problem, type(self).__name__)
         if self.norm_bound is not None:
             self.alpha_, solution = spectral.bounded(float(self.norm_bound) / unit, self.tol)
         else:
@@ -231,8 +223,8 @@ class LeastSquaresMachine(KernelMachine):
             size = max(keep, len(kept) - max(1, int(PRUNED_AT_ONCE * len(kept))))
             order = np.argsort(-np.abs(coefficients).max(axis=1), kind="stable")[:size]
             kept = np.sort(kept[order])
-            problem = KernelProblem(self._gram_of(X, kept), Y[kept], weight[kept], self.fit_intercept, self.memory)
-            coefficients = problem.solve(self.alpha_, self.tol, self.max_iter).coefficients
+            problem = KernelProblem(self._gram_of(X, kept), Y[kept], weight[kept], self.fit_intercept)
+            coefficients = solve_ridge(problem, self.alpha_, self.tol, self.max_iter, self.memory).coefficients
         # Features of all samples whose inner products are the kernel, in the span of those that are kept.
         gram = self._gram_of(X, kept)
         found = low_rank(gram, len(kept), pivots="greedy")
@@ -240,7 +232,7 @@ class LeastSquaresMachine(KernelMachine):
         cross = X[:, kept] if self._precomputed else self.kernel_(X, take(X, kept))
         features = solve_triangular(triangle, cross.T, lower=True, check_finite=False).T
         over = FeatureProblem(features, Y, weight, self.fit_intercept)
-        solution = over.solve(self.alpha_, self.tol, self.max_iter).times(unit)
+        solution = solve_ridge(over, self.alpha_, self.tol).times(unit)
         assert solution.weights is not None
         self.intercept_, self.result_ = solution.intercept, solution.result
         self.n_iter_ = solution.result.n_iter

@@ -1,12 +1,16 @@
 """The least squares classifier."""
 
-from mercer.machines import ClassWeight, KernelClassifier
+from typing import Any
+
+import numpy as np
+
+from mercer.machines import ClassWeight, WeightedClassifier
 from mercer.ridge.base import LeastSquaresMachine
 
 __all__ = ["LSSVC"]
 
 
-class LSSVC(KernelClassifier, LeastSquaresMachine):
+class LSSVC(WeightedClassifier, LeastSquaresMachine):
     """Least squares support vector classifier.
 
     .. math::
@@ -118,29 +122,7 @@ class LSSVC(KernelClassifier, LeastSquaresMachine):
         self.memory = memory
         self.n_threads = n_threads
 
-    def fit(self, X, y, sample_weight=None):
-        """Learn from samples and classes.
-
-        Parameters
-        ----------
-        X : n samples
-            In a container that fits the kernel, or the kernel matrix of shape (n, n).
-        y : array of shape (n,)
-            Classes.
-        sample_weight : array of shape (n,), default=None
-            Weight 2 is the sample twice, weight 0 is no sample.
-
-        Returns
-        -------
-        LSSVC
-            Itself.
-        """
-        with self._all_or_nothing():
-            self._check_all()
-            X, y = self._take_samples(X, y)
-            count = self._weights(sample_weight, X)
-            codes = self._encode(y, count)
-            self._fit_values(X, self._signs_of(codes), count, self._class_weights(codes, count))
-            if len(self.classes_) == 2 and hasattr(self, "loo_residuals_"):
-                self.loo_residuals_ = self.loo_residuals_[:, 0]
-        return self
+    def _fit_classes(self, X: Any, codes: np.ndarray, weight: np.ndarray) -> None:
+        self._fit_values(X, self._signs_of(codes), weight, self._class_weights(codes, weight))
+        if len(self.classes_) == 2 and hasattr(self, "loo_residuals_"):
+            self.loo_residuals_ = self.loo_residuals_[:, 0]

@@ -1,5 +1,7 @@
 """Kernel ridge regression."""
 
+from typing import Any
+
 import numpy as np
 
 from mercer.machines import KernelRegressor
@@ -24,7 +26,7 @@ class KernelRidge(KernelRegressor, LeastSquaresMachine):
         \\quad\\text{s.t.}\\quad \\|w\\| \\le B
 
     The coefficients of the training samples solve a system of linear equations with the kernel matrix [1]_, with one
-    more row and column for b [2]_.
+    more row and column for b [2]_. Several outputs are the right sides of one system.
 
     Parameters
     ----------
@@ -139,27 +141,7 @@ class KernelRidge(KernelRegressor, LeastSquaresMachine):
         self.memory = memory
         self.n_threads = n_threads
 
-    def fit(self, X, y, sample_weight=None):
-        """Learn from samples and values.
-
-        Parameters
-        ----------
-        X : n samples
-            In a container that fits the kernel, or the kernel matrix of shape (n, n).
-        y : array of shape (n,) or (n, n_outputs)
-        sample_weight : array of shape (n,), default=None
-            Weight 2 is the sample twice, weight 0 is no sample.
-
-        Returns
-        -------
-        KernelRidge
-            Itself.
-        """
-        with self._all_or_nothing():
-            self._check_all()
-            X, y = self._take_targets(X, y)
-            count = self._weights(sample_weight, X)
-            self._fit_values(X, self._columns(y), count, np.ones(len(count)))
-            if self._single_output and hasattr(self, "loo_residuals_"):
-                self.loo_residuals_ = self.loo_residuals_[:, 0]
-        return self
+    def _fit_columns(self, X: Any, Y: np.ndarray, weight: np.ndarray) -> None:
+        self._fit_values(X, Y, weight, np.ones(len(weight)))
+        if self._single_output and hasattr(self, "loo_residuals_"):
+            self.loo_residuals_ = self.loo_residuals_[:, 0]

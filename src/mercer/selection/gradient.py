@@ -1,7 +1,6 @@
 """Many parameters at once, by the gradient of a bound."""
 
 import time
-import warnings
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -11,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.callers import warn_caller
 from mercer.kernels import Kernel, as_kernel
 from mercer.kernels.samples import take
 from mercer.logscale import Packed, descend, limits, smooth_parameters
@@ -222,11 +222,10 @@ class GradientTuned(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         with limit_threads(machine.n_threads):
             found, result = self._descend(lesson, machine)
         if result.status != "local":
-            warnings.warn(
+            warn_caller(
                 f"{type(self).__name__} did not reach a stationary point (status {result.status}): the slope is "
                 f"{result.stationarity:.3g} after {result.n_iter} steps. {REMEDIES[result.status]}.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         best = clone(machine).set_params(**found).fit(X, y, sample_weight)
         for name in ("n_features_in_", "feature_names_in_"):

@@ -1,6 +1,5 @@
 """What all machines that choose their own parameters share."""
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -19,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 import mercer
 from mercer.calibration.calibration import fit_calibration, pairs_of
 from mercer.calibration.folds import HeldOut as Calibrating
+from mercer.callers import warn_caller
 from mercer.fingerprint import fingerprint
 from mercer.gram.memory import check_memory
 from mercer.kernels.samples import take
@@ -233,14 +233,14 @@ class Tuner(BaseEstimator, ABC):
             message = (
                 f"{len(outcome.failures)} of {len(cells)} cells have no solution and score NaN; {cells[cell]}: {reason}"
             )
-            warnings.warn(message, FitFailedWarning, stacklevel=4)
+            warn_caller(message, FitFailedWarning)
         if not self.complete_:
             known = np.count_nonzero(outcome.done)
             message = (
                 f"The search ran into max_seconds={self.max_seconds:g}: {known} of {len(cells)} cells are known, and "
                 "the best of them is taken. Raise max_seconds, or use a smaller grid."
             )
-            warnings.warn(message, ConvergenceWarning, stacklevel=4)
+            warn_caller(message, ConvergenceWarning)
         known = outcome.status[outcome.status != ""]
         unsolved = np.count_nonzero((known != "solved") & (known != "failed"))
         if unsolved:
@@ -249,7 +249,7 @@ class Tuner(BaseEstimator, ABC):
                 f"{unsolved} of {outcome.status.size} fits of the search did not end as solved ({', '.join(worst)}): "
                 "their scores are those of what they reached."
             )
-            warnings.warn(message, ConvergenceWarning, stacklevel=4)
+            warn_caller(message, ConvergenceWarning)
 
     def _refit(
         self, machine: Any, X: Any, y: Any, sample_weight: Any, what: Study, splits: list[Split], outcome: Outcome

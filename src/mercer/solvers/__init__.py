@@ -18,6 +18,7 @@ from mercer.solvers.gradient import ProjectedGradient
 from mercer.solvers.interior_point import InteriorPoint
 from mercer.solvers.joint import BlockDescent, JointResult
 from mercer.solvers.joint_linear import LinearBlockDescent
+from mercer.solvers.kernel_newton import KernelNewton, RegularizedResult
 from mercer.solvers.linear import LinearSolver
 from mercer.solvers.logistic import LogisticNewton, LogisticResult
 from mercer.solvers.lp import ColumnGeneration, HiGHS, LinearCertificate, LinearResult, combine_linear
@@ -42,6 +43,7 @@ __all__ = [
     "History",
     "InteriorPoint",
     "JointResult",
+    "KernelNewton",
     "LinearBlockDescent",
     "LinearCertificate",
     "LinearResult",
@@ -52,6 +54,7 @@ __all__ = [
     "Progress",
     "ProjectedGradient",
     "ProximalNewton",
+    "RegularizedResult",
     "SimpleSMO",
     "Solver",
     "SolverResult",

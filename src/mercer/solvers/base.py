@@ -3,7 +3,6 @@
 import math
 import sys
 import threading
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer import _native
+from mercer.callers import warn_caller
 from mercer.problems import DualProblem, Offsets
 from mercer.segments import Segments
 from mercer.threads import effective_n_threads
@@ -426,13 +426,28 @@ def solve_side_by_side(
             raise
 
 
-def warn_unless_solved(result: Certificate, owner: str) -> None:
+class Outcome(Protocol):
+    """What all results say of themselves, of programmes, systems and spectra."""
+
+    @property
+    def status(self) -> str: ...
+
+    @property
+    def violation(self) -> float: ...
+
+    @property
+    def gap(self) -> float: ...
+
+    @property
+    def n_iter(self) -> int: ...
+
+
+def warn_unless_solved(result: Outcome, owner: str) -> None:
     """The one place where a status becomes a warning."""
     if result.status == "solved":
         return
-    warnings.warn(
+    warn_caller(
         f"{owner} did not reach a proved optimum (status {result.status}): violation {result.violation:.3g}, "
         f"duality gap {result.gap:.3g} after {result.n_iter} iterations. {REMEDIES[result.status]}.",
         ConvergenceWarning,
-        stacklevel=5,
     )

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from scipy.linalg import blas, lapack
 
-from mercer.errors import IndefiniteError, SingularError
+from mercer.errors import SingularError
 from mercer.gram import Gram, MatrixGram, VectorGram, low_rank, memory_budget
+from mercer.gram.checks import require_definite
 from mercer.kernels.samples import row_blocks
 from mercer.parameters import Choice, Number
 
-__all__ = ["SystemResult", "require_definite", "solve_spd"]
+__all__ = ["SystemResult", "solve_spd"]
 
 METHODS = Choice("auto", "cholesky", "low_rank")
 # Up to so many samples float32 saves nothing.
@@ -375,16 +376,6 @@ def _descend(
         rz, last = _inner(R, Z), rz
         P = Z + _quotient(rz, last) * P
     return n_iter
-
-
-def require_definite(gram: Gram, owner: str) -> None:
-    """Refuse a kernel matrix with negative eigenvalues that rounding does not explain."""
-    if gram.definite or (smallest := gram.lowest_eigenvalue()) >= -gram.rounding:
-        return
-    raise IndefiniteError(
-        f"{owner} needs a positive semi-definite kernel matrix, this one has the eigenvalue {smallest:.3g}; use "
-        "another kernel, or repair the matrix, see mercer.gram.Repair."
-    )
 
 
 def _add_to_diagonal(matrix: np.ndarray, values: Any) -> None:

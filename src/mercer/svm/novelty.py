@@ -4,18 +4,17 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
-from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.gram import Gram
 from mercer.kernels.samples import in_full
+from mercer.machines import KernelDetector
 from mercer.parameters import Number
 from mercer.problems import DualProblem, enclosing_ball, one_class
 from mercer.segments import Segments
 from mercer.solvers import SolverResult
 from mercer.sums import inner
 from mercer.svm.base import SparseRows, SupportVectorMachine, dense_row
-from mercer.threads import limit_threads
 
 __all__ = ["SVDD", "OneClassSVM"]
 
@@ -23,8 +22,8 @@ __all__ = ["SVDD", "OneClassSVM"]
 ROUNDING = 1e-10
 
 
-class NoveltyDetector(OutlierMixin, SupportVectorMachine, ABC):
-    """What OneClassSVM and SVDD share: +1 inside, -1 outside."""
+class NoveltyDetector(KernelDetector, SupportVectorMachine, ABC):
+    """What OneClassSVM and SVDD share: a problem, and a boundary from its solution."""
 
     _parameters = SupportVectorMachine._parameters | {"nu": Number(0, 1, above=True)}
 
@@ -62,34 +61,10 @@ class NoveltyDetector(OutlierMixin, SupportVectorMachine, ABC):
     def _set_model(self, problem: DualProblem, result: SolverResult) -> tuple[np.ndarray, float, np.ndarray]:
         """Set the machine's own attributes; coefficients, intercept and decision values of the training samples."""
 
-    def fit(self, X, y=None, sample_weight=None):
-        """Learn where the samples lie.
-
-        Parameters
-        ----------
-        X : samples of shape (n, n_features), or as the kernel takes them
-            The n x n kernel matrix if ``kernel="precomputed"``.
-        y : ignored
-        sample_weight : array of shape (n,), default=None
-            Non-negative; weight 2 is the sample twice, weight 0 is no sample.
-
-        Returns
-        -------
-        self
-        """
-        with self._all_or_nothing():
-            self._fit(X, sample_weight)
-        return self
-
-    def _fit(self, X: Any, sample_weight: Any) -> None:
-        self._check_all()
-        X = self._take_samples(X)
-        weight = self._weights(sample_weight, X)
+    def _fit_samples(self, X: Any, weight: np.ndarray) -> None:
         index = np.flatnonzero(weight)
-        with limit_threads(self.n_threads):
-            gram = self._make_gram(X, weight)
-            problem = self._problem(gram, weight[index], index)
-            (result,) = self._fit_problems([problem])
+        problem = self._problem(self._make_gram(X, weight), weight[index], index)
+        (result,) = self._fit_problems([problem])
         values, intercept, decision = self._set_model(problem, result)
         self.slack_ = dense_row(index, np.maximum(0.0, -decision), len(weight))
         self.margin_errors_ = inner(weight, self.slack_ > self._resolution()) / float(weight.sum())
@@ -104,45 +79,6 @@ class NoveltyDetector(OutlierMixin, SupportVectorMachine, ABC):
     def _resolution(self) -> float:
         """What `tol` allows a decision value to be off."""
         return self.tol
-
-    def decision_function(self, X):
-        """Decision values, positive inside and negative outside.
-
-        Parameters
-        ----------
-        X : n samples
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        return self.score_samples(X) - self.offset_
-
-    @abstractmethod
-    def score_samples(self, X):
-        """How usual samples are; larger is more usual. The decision value plus `offset_`.
-
-        Parameters
-        ----------
-        X : n samples
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-
-    def predict(self, X):
-        """+1 for samples inside, -1 for novel ones.
-
-        Parameters
-        ----------
-        X : n samples
-
-        Returns
-        -------
-        int ndarray of shape (n,)
-        """
-        return np.where(self.decision_function(X) >= 0, 1, -1)
 
 
 class OneClassSVM(NoveltyDetector):
@@ -241,9 +177,6 @@ class OneClassSVM(NoveltyDetector):
         self.norm_ = float(np.sqrt(problem.squared_norm(result.a, result.gradient)))
         self.margin_ = self.offset_ / self.norm_ if self.norm_ > 0 else 0.0
         return result.a, -self.offset_, result.gradient - self.offset_
-
-    def score_samples(self, X):
-        return self._raw_decision(X)[:, 0] - self.intercept_[0]
 
     def distance(self, X):
         """Signed distance to the hyperplane in feature space.

@@ -14,7 +14,6 @@ from mercer.segments import Segments
 from mercer.solvers import SolverResult, certify
 from mercer.sums import inner
 from mercer.svm.base import SparseRows, SupportVectorMachine, dense_row, one_or_all
-from mercer.threads import limit_threads
 
 __all__ = ["SVR", "NuSVR", "QuantileSVR"]
 
@@ -29,43 +28,18 @@ class SupportVectorRegressor(KernelRegressor, SupportVectorMachine, ABC):
     def _tube(self, result: SolverResult) -> tuple[float, float]:
         """Offset b and half the width of the tube."""
 
-    def fit(self, X, y, sample_weight=None):
-        """Learn from samples with values.
-
-        Parameters
-        ----------
-        X : samples of shape (n, n_features), or as the kernel takes them
-            The n x n kernel matrix if ``kernel="precomputed"``.
-        y : array of shape (n,) or (n, n_outputs)
-            Values; several outputs are learnt one by one over the same kernel values.
-        sample_weight : array of shape (n,), default=None
-            Non-negative; weight 2 is the sample twice, weight 0 is no sample.
-
-        Returns
-        -------
-        self
-        """
-        with self._all_or_nothing():
-            self._fit(X, y, sample_weight)
-        return self
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        self._check_all()
-        X, y = self._take_targets(X, y)
-        targets = self._columns(y)
-        weight = self._weights(sample_weight, X)
+    def _fit_columns(self, X: Any, Y: np.ndarray, weight: np.ndarray) -> None:
         index = np.flatnonzero(weight)
-        with limit_threads(self.n_threads):
-            gram = self._make_gram(X, weight)
-            problems = [self._problem(gram, index, column[index], weight[index]) for column in targets.T]
-            results = list(self._fit_problems(problems))
+        gram = self._make_gram(X, weight)
+        problems = [self._problem(gram, index, y[index], weight[index]) for y in Y.T]
+        results = list(self._fit_problems(problems))
         coefficients, offsets, norms, slacks, shares = [], [], [], [], []
         for k, (problem, result) in enumerate(zip(problems, results, strict=True)):
             results[k] = result = _cancelled(problem, result)
             n = len(index)
             b, width = self._tube(result)
             f = (result.gradient - problem.linear - problem.ridge * result.a)[:n] + b
-            slack = dense_row(index, np.maximum(0.0, np.abs(targets[index, k] - f) - width), len(weight))
+            slack = dense_row(index, np.maximum(0.0, np.abs(Y[index, k] - f) - width), len(weight))
             coefficients.append(result.a[:n] - result.a[n:])
             offsets.append(b)
             norms.append(float(np.sqrt(problem.squared_norm(result.a, result.gradient))))
@@ -114,7 +88,8 @@ class SVR(SupportVectorRegressor):
         \\min_{w, b} \\tfrac12 \\|w\\|^2 + C \\sum_i \\omega_i \\max(0, |y_i - w \\cdot \\phi(x_i) - b| - \\epsilon)^q
 
     with q = 1 for ``loss="linear"`` and q = 2 for ``loss="quadratic"``. The dual is solved by sequential minimal
-    optimisation, and `result_` says how far from the optimum the solution can be.
+    optimisation, and `result_` says how far from the optimum the solution can be. Several outputs are learnt one by one
+    over the same kernel values.
 
     Parameters
     ----------
@@ -251,6 +226,7 @@ class NuSVR(SupportVectorRegressor):
         + \\max(0, |y_i - w \\cdot \\phi(x_i) - b| - \\epsilon)\\right)
 
     At most a fraction nu of the training samples lie outside the tube, at least a fraction nu are support vectors.
+    Several outputs are learnt one by one over the same kernel values, each with a tube of its own.
 
     Parameters
     ----------
@@ -389,6 +365,7 @@ class QuantileSVR(SupportVectorRegressor):
     with tau the `quantile`: the pinball loss, whose least expectation is at that quantile. The dual is solved by
     sequential minimal optimisation, and `result_` says how far from the optimum the solution can be. Of the training
     samples at most a share tau lies below the function, and at most a share 1 - tau above it; the others are on it.
+    Several outputs are learnt one by one over the same kernel values.
 
     Parameters
     ----------

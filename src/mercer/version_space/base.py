@@ -6,20 +6,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.errors import IndefiniteError, NotSeparableError
+from mercer.errors import NotSeparableError
 from mercer.gram import MatrixGram
-from mercer.gram.checks import as_matrix
-from mercer.kernels.samples import n_samples
+from mercer.gram.checks import as_matrix, require_definite
 from mercer.machines import KernelClassifier
 from mercer.parameters import Choice, Number
 from mercer.problems import soft_margin
 from mercer.solvers import SMO
-from mercer.threads import limit_threads
 
 __all__ = ["VersionSpace", "VersionSpaceMachine"]
-
-# Eigenvalues down to minus this fraction of the largest entry are rounding.
-ROUNDING = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,14 +67,14 @@ class VersionSpaceMachine(KernelClassifier):
         """What is known of the centres, and a warning where they have not been found."""
 
     def fit(self, X, y):
-        """Learn from samples of two classes, or of more, each against the others.
+        """Learn from samples with classes: two, or more, each against the others.
 
         Parameters
         ----------
-        X : n samples
-            Or, with ``kernel="precomputed"``, their kernel matrix of shape (n, n).
+        X : samples of shape (n, n_features), or as the kernel takes them
+            The n x n kernel matrix if ``kernel="precomputed"``.
         y : array of shape (n,)
-            Classes.
+            Classes, numbers or strings.
 
         Returns
         -------
@@ -92,31 +87,18 @@ class VersionSpaceMachine(KernelClassifier):
         IndefiniteError
             If the kernel matrix has negative eigenvalues that ``soft_boundary`` does not outweigh.
         """
-        with self._all_or_nothing():
-            self._check_all()
-            X, y = self._take_samples(X, y)
-            weight = np.ones(n_samples(X))
-            codes = self._encode(y, weight)
-            with limit_threads(self.n_threads):
-                gram = self._make_gram(X, weight)
-                K = as_matrix(gram)
-                if not gram.definite:
-                    self._refuse_indefinite(K)
-                if self.fit_intercept:
-                    K = K + 1.0
-                found = [self._direction(K, sign) for sign in self._signs_of(codes).T]
-            coefficients = np.array([direction for direction, _ in found])
-            self._keep_expansion(X, coefficients, coefficients.sum(axis=1) if self.fit_intercept else 0.0)
-            self._keep_results([result for _, result in found])
-        return self
+        return super().fit(X, y)
 
-    def _refuse_indefinite(self, K: np.ndarray) -> None:
-        lowest = float(np.linalg.eigvalsh(K)[0])
-        if lowest + self.soft_boundary < -ROUNDING * float(np.abs(K).max()):
-            raise IndefiniteError(
-                f"{type(self).__name__} needs a positive semi-definite kernel matrix, the smallest eigenvalue of this "
-                f"one is {lowest:.3g}; repair it or set soft_boundary above {-lowest:.3g}."
-            )
+    def _fit_classes(self, X: Any, codes: np.ndarray, weight: np.ndarray) -> None:
+        gram = self._make_gram(X, weight)
+        require_definite(gram, type(self).__name__, self.soft_boundary, "soft_boundary")
+        K = as_matrix(gram)
+        if self.fit_intercept:
+            K = K + 1.0
+        found = [self._direction(K, sign) for sign in self._signs_of(codes).T]
+        coefficients = np.array([direction for direction, _ in found])
+        self._keep_expansion(X, coefficients, coefficients.sum(axis=1) if self.fit_intercept else 0.0)
+        self._keep_results([result for _, result in found])
 
     def _direction(self, K: np.ndarray, sign: np.ndarray) -> tuple[np.ndarray, Any]:
         """The coefficients of a centre of length one, and what is known of it."""

@@ -1,12 +1,12 @@
 """The centre of mass of version space."""
 
-import warnings
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from mercer.callers import warn_caller
 from mercer.parameters import Choice, Number
 from mercer.version_space.base import VersionSpace, VersionSpaceMachine
 from mercer.version_space.billiard import Draws, billiard
@@ -149,9 +149,8 @@ class BayesPointMachine(VersionSpaceMachine):
         self.n_iter_ = sum(r.n_iter for r in results)
         worst = max((r for r in results if isinstance(r, Moments)), key=lambda r: r.mismatch, default=None)
         if worst is not None and worst.mismatch > self.tol:
-            warnings.warn(
+            warn_caller(
                 f"{type(self).__name__} did not reach a fixed point of expectation propagation: moments differ by "
                 f"{worst.mismatch:.3g} after {worst.n_iter} passes. Raise max_iter, tol or soft_boundary.",
                 ConvergenceWarning,
-                stacklevel=3,
             )

@@ -1,7 +1,5 @@
 """scikit-learn's kernel principal component analysis with mercer's engine."""
 
-from typing import Any, cast
-
 import numpy as np
 import sklearn.decomposition
 from sklearn.decomposition import _kernel_pca
@@ -98,7 +96,7 @@ class KernelPCA(sklearn.decomposition.KernelPCA):
             max_iter=None if self.max_iter is None else PRODUCTS_PER_RESTART * wanted * self.max_iter,
             random_state=self.random_state,
         )
-        warn_unless_solved(cast(Any, found), type(self).__name__)
+        warn_unless_solved(found, type(self).__name__)
         if self.eigen_solver == "randomized":  # finds the largest by absolute value, and refuses negative ones
             _check_psd_eigenvalues(np.append(found.values, found.lowest), enable_warnings=False)
         values = _check_psd_eigenvalues(found.values, enable_warnings=False)

@@ -1,6 +1,5 @@
 """scikit-learn's kernel ridge regression with mercer's engine."""
 
-import warnings
 from numbers import Real
 from typing import Any
 
@@ -10,12 +9,14 @@ from scipy.linalg import lstsq
 from sklearn.base import _fit_context
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from mercer.callers import warn_caller
 from mercer.errors import IndefiniteError, SingularError
 from mercer.gram import MatrixGram, make_gram, memory_budget
 from mercer.kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoid
 from mercer.kernels.samples import in_full
-from mercer.ridge.problems import FeatureProblem, KernelProblem, RidgeProblem, explicit_features
+from mercer.problems.ridge import FeatureProblem, KernelProblem, RidgeProblem, explicit_features
 from mercer.solvers import warn_unless_solved
+from mercer.solvers.ridge import solve_ridge
 
 __all__ = ["KernelRidge"]
 
@@ -107,17 +108,15 @@ class KernelRidge(sklearn.kernel_ridge.KernelRidge):
             return np.zeros_like(Y)
         some = X if len(used) == X.shape[0] else X[np.ix_(used, used)] if self.kernel == "precomputed" else X[used]
         try:
-            solution = self._problem(some, Y, weight, alpha).solve(alpha, TOLERANCE, None)
+            solution = solve_ridge(self._problem(some, Y, weight, alpha), alpha, TOLERANCE)
         except (SingularError, IndefiniteError):
-            warnings.warn(
-                "Singular matrix in solving dual problem. Using least-squares solution instead.", stacklevel=4
-            )
+            warn_caller("Singular matrix in solving dual problem. Using least-squares solution instead.", UserWarning)
             self.__dict__.pop("result_", None)
             root = np.sqrt(weight)[:, np.newaxis]
             matrix = root * self._get_kernel(some) * root.T + alpha * np.eye(len(used))
             return root * lstsq(matrix, root * Y)[0]
         self.result_ = solution.result
-        warn_unless_solved(self.result_, type(self).__name__)  # type: ignore[arg-type]
+        warn_unless_solved(self.result_, type(self).__name__)
         return solution.coefficients
 
     def _problem(self, X: Any, Y: np.ndarray, weight: np.ndarray, alpha: float) -> RidgeProblem:
@@ -129,7 +128,7 @@ class KernelRidge(sklearn.kernel_ridge.KernelRidge):
             if features is not None:
                 return FeatureProblem(features, Y, weight, False)
             gram = make_gram(kernel, in_full(X))
-        return KernelProblem(gram, Y, weight, False, "auto")
+        return KernelProblem(gram, Y, weight, False)
 
     def _kernel(self) -> Kernel | None:
         """The kernel of mercer that the parameters ask for; None: scikit-learn's own is to be used."""

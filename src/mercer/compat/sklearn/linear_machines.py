@@ -1,6 +1,5 @@
 """scikit-learn's linear machines with mercer's engine."""
 
-import warnings
 from inspect import signature
 from typing import Any
 
@@ -15,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from mercer import svm
+from mercer.callers import warn_caller
 from mercer.gram import LinearGram
 from mercer.problems import soft_margin
 from mercer.solvers import SparseNewton, combine
@@ -68,9 +68,7 @@ class LinearEngine:
         if self.verbose:
             print(self.result_)
         if self.n_iter_ >= self.max_iter:  # as in LIBLINEAR, whether or not the last step was the last needed
-            warnings.warn(
-                "Liblinear failed to converge, increase the number of iterations.", ConvergenceWarning, stacklevel=2
-            )
+            warn_caller("Liblinear failed to converge, increase the number of iterations.", ConvergenceWarning)
 
 
 class LinearSVC(LinearEngine, _classes.LinearSVC):

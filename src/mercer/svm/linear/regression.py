@@ -4,9 +4,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import (
-    check_array,
-)
 
 from mercer.parameters import Choice, Number
 from mercer.problems import epsilon_tube
@@ -163,8 +160,7 @@ class LinearSVR(MultiOutputMixin, RegressorMixin, PricedMachine):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         self._check_all()
         self._check_penalty("quadratic")
-        X, y = self._take_samples(X, y, multi_output=True, y_numeric=True)
-        y = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
+        X, y = self._take_targets(X, y)
         weight = self._weights(sample_weight, X)
         index = np.flatnonzero(weight)
         targets = y[:, np.newaxis] if y.ndim == 1 else y

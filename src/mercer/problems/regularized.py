@@ -1,17 +1,16 @@
 """The problem behind the representer theorem, and what proves its optimum."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from mercer.regularized.losses import Loss
-from mercer.regularized.penalties import Penalty
-from mercer.solvers import Certificate
+from mercer.problems.losses import Loss
+from mercer.problems.penalties import Penalty
 from mercer.sums import inner
 
-__all__ = ["RegularizedProblem", "RegularizedResult", "Tangents"]
+__all__ = ["Bounds", "RegularizedProblem", "Tangents"]
 
 # A tangent that is above the function by more than this part of the numbers at hand is no tangent of a convex one.
 CONVEX, ROUNDING = 1e-6, 1e-12
@@ -34,18 +33,6 @@ class Bounds(NamedTuple):
     primal: float
     dual: float
     gap: float
-
-
-@dataclass(frozen=True, eq=False)
-class RegularizedResult(Certificate):
-    """The solution of a `RegularizedProblem` and the proof of how good it is."""
-
-    a: np.ndarray = field(default_factory=lambda: np.empty(0), repr=False)
-    """Coefficients of the samples."""
-    offset: float = 0.0
-    """The offset b."""
-    parts: tuple["RegularizedResult", ...] = field(default=(), repr=False)
-    """Results of the problems that this one sums up."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,8 +79,8 @@ class RegularizedProblem:
     penalty: Penalty
     bias: bool
 
-    def above(self, f: np.ndarray, tangents: Tangents, share: float = 1.0) -> float:
-        """By how much the losses of these values are above their tangents, or above a share of these, in sum."""
+    def above(self, f: np.ndarray, tangents: Tangents) -> np.ndarray:
+        """By how much the loss of each value is above its tangent."""
         at, slope = tangents
         there, here = self.loss.value(f, self.y), self.loss.value(at, self.y)
         rise = slope * (f - at)
@@ -104,7 +91,7 @@ class RegularizedProblem:
             raise ValueError(f"loss must be convex, and its derivative that of its value, got {self.loss!r}.")
         if (there < least).any() or (here < least).any():
             raise ValueError(f"loss must never be negative, got {self.loss!r}.")
-        return inner(self.cost, np.maximum(over, 0.0) + (1.0 - share) * (here + rise))
+        return np.maximum(over, 0.0)
 
     def bounds(self, shrinkage: float, Kv: np.ndarray, b: float, tangents: Tangents) -> Bounds:
         """The certificate of the model w = -shrinkage v; Kv are the products of v with the samples."""
@@ -116,6 +103,7 @@ class RegularizedProblem:
         share = min(1.0, steepest / size) if size else 1.0
         penalty = self.penalty.value(norm)
         left = penalty + self.penalty.conjugate(share * size) - share * norm * size
-        gap = max(0.0, left) + max(0.0, self.above(f, tangents, share))
-        primal = penalty + inner(self.cost, self.loss.value(f, self.y))
+        losses, over = self.loss.value(f, self.y), self.above(f, tangents)
+        gap = max(0.0, left) + max(0.0, inner(self.cost, over + (1.0 - share) * (losses - over)))
+        primal = penalty + inner(self.cost, losses)
         return Bounds(primal, primal - gap, gap)

@@ -67,8 +67,8 @@ class Loss(BaseEstimator, ABC):
         """Its second derivative by f, of a `smooth` loss."""
         raise NotImplementedError(f"{type(self).__name__} is smooth, but has no second_derivative.")
 
-    def smoothed(self, z: np.ndarray, y: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray]:
-        """Slope s and curvature of the loss made smooth, its Moreau envelope.
+    def smoothed(self, z: np.ndarray, y: np.ndarray, width: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Slope s and curvature of the loss made smooth, its Moreau envelope, for one width or one for each sample.
 
         .. math:: \\min_g L(g, y) + (z - g)^2 / (2 \\, \\mathrm{width})
 
@@ -162,7 +162,7 @@ class Distance(Loss):
         up, curvature_above = self._smoothed_power(z - edges.high, edges.price_above, width)
         return up - down, curvature_below + curvature_above
 
-    def _smoothed_power(self, distance: np.ndarray, price: Any, width: float) -> tuple[np.ndarray, np.ndarray]:
+    def _smoothed_power(self, distance: np.ndarray, price: Any, width: Any) -> tuple[np.ndarray, np.ndarray]:
         """Slope and curvature of the envelope of price t^r, at a distance, for 1 < r <= 2.
 
         With u = t^(r - 1), the minimum is at u^(1 / (r - 1)) + width price r u = distance. The left-hand side is

@@ -3,24 +3,27 @@
 import math
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from sklearn.base import BaseEstimator
 
-from mercer.regularized.problem import Bounds, RegularizedProblem, RegularizedResult, Tangents
-from mercer.solvers import History
+from mercer.parameters import Number, check_parameters
+from mercer.problems.regularized import Bounds, RegularizedProblem, Tangents
+from mercer.solvers.base import Certificate, History
 from mercer.sums import inner
 
-__all__ = ["KernelNewton"]
+__all__ = ["KernelNewton", "RegularizedResult"]
 
 STEPS = 1000
 # A stage of smoothing ends when what Newton's method has left over is this part of what the smoothing costs; the next
 # is narrower by the factor. How stiff all samples together are, at first at most and in the end: kernel values times
 # prices over the width.
 LEFT_OVER, SHRINK, SOFTEST, STIFFEST = 1e-3, 0.2, 1e2, 1e11
-# So many stages that do not halve the gap are rounding, and so are so many steps that do not lower the objective by the
-# part.
+# So many stages that neither are narrower nor halve the gap are rounding, and so are so many steps that do not lower
+# the objective by the part.
 PATIENCE, STUCK, DECREASE = 8, 4, 1e-13
 # A line search is content with a slope that is this part of the first one.
 FLAT, LINE_STEPS = 0.5, 60
@@ -33,8 +36,22 @@ EVEN = 1e-9
 SAME = 1e-6
 # A gap below this part of what no function at all costs is rounding.
 ROUNDING = 1e-15
+# Prices above this multiple of their harmonic mean are smoothed more widely.
+OUT_OF_PROPORTION = 100.0
 # A penalty that is flatter than this part of the slopes of the losses is taken to be as steep in the Newton equations.
 FLATTEST = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class RegularizedResult(Certificate):
+    """The solution of a `RegularizedProblem` and the proof of how good it is."""
+
+    a: np.ndarray = field(default_factory=lambda: np.empty(0), repr=False)
+    """Coefficients of the samples."""
+    offset: float = 0.0
+    """The offset b."""
+    parts: tuple["RegularizedResult", ...] = field(default=(), repr=False)
+    """Results of the problems that this one sums up."""
 
 
 class Answers(NamedTuple):
@@ -43,7 +60,7 @@ class Answers(NamedTuple):
     at: np.ndarray
     slope: np.ndarray
     curvature: np.ndarray
-    width: float
+    width: np.ndarray
     """Of the smoothing; 0 for none."""
 
     @property
@@ -55,7 +72,7 @@ class Answers(NamedTuple):
 
         The tangents then touch where the loss, unsmoothed, has these slopes.
         """
-        flat = np.divide(1.0, self.curvature, out=np.full(len(change), self.width), where=self.curvature > 0)
+        flat = np.divide(1.0, self.curvature, out=self.width.copy(), where=self.curvature > 0)
         move = change * (flat - self.width)
         small = (self.curvature > 0) & (np.abs(move) <= SAME * np.abs(self.at).max())
         return self._replace(at=self.at + np.where(small, move, 0.0), slope=self.slope + np.where(small, change, 0.0))
@@ -77,7 +94,7 @@ class Point(NamedTuple):
     """The norm of v."""
 
 
-class KernelNewton:
+class KernelNewton(BaseEstimator):
     """Newton's method over the coefficients of the samples, for any convex loss and penalty. [1]_ [2]_
 
     With slopes s and second derivatives h of the losses, and the penalty as steep as half the squared norm times
@@ -90,9 +107,10 @@ class KernelNewton:
 
     by a Cholesky factor of :math:`I + D^{1/2} K D^{1/2} / \\lambda` over the samples with h > 0, which K cannot make
     ill-conditioned; the curvature of the penalty beyond lambda is of rank one. A loss with kinks is smoothed
-    (`Loss.smoothed`); the slopes of one stage are the centres of the next, which is narrower: the proximal point method
-    on the dual, or the method of multipliers. In the end the coefficients are in proportion to ``-c s``, so that
-    samples that nothing is lost on drop out, as from a support vector machine.
+    (`Loss.smoothed`), more widely where prices are out of proportion; the slopes of one stage are the centres of the
+    next, which is narrower: the proximal point method on the dual, or the method of multipliers. In the end the
+    coefficients are in proportion to ``-c s``, so that samples that nothing is lost on drop out, as from a support
+    vector machine.
 
     Parameters
     ----------
@@ -100,6 +118,14 @@ class KernelNewton:
         Largest relative duality gap.
     max_iter : int >= 1 or None, default=None
         Most Newton steps; None means 1000.
+
+    See Also
+    --------
+    mercer.problems.RegularizedProblem : What it solves.
+
+    Notes
+    -----
+    A step costs O(n m^2) for the m samples with h > 0: all of them for smooth losses, those near a kink for the others.
 
     References
     ----------
@@ -109,7 +135,9 @@ class KernelNewton:
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.regularized import Hinge, KernelNewton, NormPower, RegularizedProblem
+    >>> from mercer.problems import RegularizedProblem
+    >>> from mercer.regularized import Hinge, NormPower
+    >>> from mercer.solvers import KernelNewton
     >>> x, y = np.array([-2.0, -1.0, 1.0, 3.0]), np.array([-1.0, -1.0, 1.0, 1.0])
     >>> problem = RegularizedProblem(np.outer(x, x), y, np.full(4, 10.0), Hinge(), NormPower(), bias=True)
     >>> result = KernelNewton().solve(problem)
@@ -117,12 +145,27 @@ class KernelNewton:
     ('solved', array([ 0. , -0.5,  0.5,  0. ]), 0.5)
     """
 
-    def __init__(self, tol: float = 1e-8, max_iter: int | None = None):
+    _parameters: ClassVar[dict[str, Any]] = {
+        "tol": Number(0, above=True),
+        "max_iter": Number(1, integer=True, none=True),
+    }
+
+    def __init__(self, tol=1e-8, max_iter=None):
         self.tol = tol
         self.max_iter = max_iter
 
     def solve(self, problem: RegularizedProblem) -> RegularizedResult:
-        """The solution, with its certificate."""
+        """The solution, with its certificate.
+
+        Parameters
+        ----------
+        problem : RegularizedProblem
+
+        Returns
+        -------
+        RegularizedResult
+        """
+        check_parameters(self)
         return _Run(problem, self.tol, STEPS if self.max_iter is None else int(self.max_iter)).result()
 
 
@@ -135,8 +178,12 @@ class _Run:
         self.history: list[tuple[float, ...]] = []
         self.best: tuple[Bounds, Point, float] | None = None
         n, loss, y = len(problem.y), problem.loss, problem.y
-        # A sum, so that a sample of weight 2 makes the same steps as the sample twice.
-        stiffness = inner(problem.cost, np.diagonal(problem.K))
+        # One width for all makes the same steps for a sample of weight 2 as for the sample twice. A price out of
+        # proportion, though, is a limit that the coefficient hardly meets: its width grows with it, so that the sample
+        # is no stiffer than others, and the limit is that of a constraint.
+        self.moderate = np.minimum(problem.cost, OUT_OF_PROPORTION * n / float(np.sum(1.0 / problem.cost)))
+        self.share = problem.cost / self.moderate
+        stiffness = inner(self.moderate, np.diagonal(problem.K))
         self.narrowest = stiffness / STIFFEST
         # Without a function: the offset alone, and what the losses then are.
         self.a, self.Ka, self.b = np.zeros(n), np.zeros(n), 0.0
@@ -178,7 +225,7 @@ class _Run:
     def _run(self) -> str:
         """Newton's method, until the certificate is good, or nothing helps."""
         smooth, least, in_vain = self.problem.loss.smooth, math.inf, 0
-        objective, stuck, steps = math.inf, 0, 0
+        lowest, stuck, steps = math.inf, 0, 0
         while True:
             point = self._point()
             bounds = self._certified(point)
@@ -188,19 +235,21 @@ class _Run:
                 return "max_iter"
             price = self._price(point)
             residual, K_residual = price * point.a + point.pull, price * point.Ka + point.Kv
-            before, objective = objective, self._objective(point)
-            stuck = 0 if objective < before - DECREASE * abs(objective) else stuck + 1
+            objective = self._objective(point.norm, point.Ka + point.b, point.answers)
+            stuck = 0 if objective < lowest - DECREASE * abs(objective) else stuck + 1
+            lowest = min(lowest, objective)
             if smooth and stuck == STUCK:
                 return "stalled"
             if not smooth and (stuck == STUCK or (steps and self._is_settled(point, residual, K_residual))):
-                in_vain = 0 if bounds.gap < 0.5 * least else in_vain + 1
+                width = self.width
+                self._next_stage(point, price)
+                in_vain = 0 if self.width < width or bounds.gap < 0.5 * least else in_vain + 1
                 least = min(least, bounds.gap)
                 if in_vain == PATIENCE:
                     return "stalled"
-                self._next_stage(point, price)
-                objective, stuck, steps = math.inf, 0, 0
+                lowest, stuck, steps = math.inf, 0, 0
                 continue
-            self._step(point, price, residual, K_residual)
+            self._step(point, objective, price, residual, K_residual)
             self.n_iter += 1
             steps += 1
 
@@ -242,20 +291,18 @@ class _Run:
         if price:
             self.width = max(SHRINK * self.width, min(self.width, self.narrowest / price))
 
-    def _objective(self, point: Point) -> float:
-        """Penalty and losses, smoothed if they need it."""
-        problem, (at, slope, _, width) = self.problem, point.answers
-        losses = problem.loss.value(at, problem.y) + slope * (point.Ka + point.b - at)
-        return problem.penalty.value(point.norm) + inner(
-            problem.cost, losses - 0.5 * width * (slope - self.centre) ** 2
-        )
+    def _objective(self, norm: float, f: np.ndarray, answers: Answers) -> float:
+        """Penalty and losses, smoothed if they need it, for values f and what the losses answer to them."""
+        problem, (at, slope, _, width) = self.problem, answers
+        losses = problem.loss.value(at, problem.y) + slope * (f - at) - 0.5 * width * (slope - self.centre) ** 2
+        return problem.penalty.value(norm) + inner(problem.cost, losses)
 
     def _is_settled(self, point: Point, residual: np.ndarray, K_residual: np.ndarray) -> bool:
         """Whether what Newton's method has left over is little beside what the smoothing costs."""
         if not point.norm:
             return self.problem.penalty.derivative(0.0) >= point.size
         rest = 0.5 * inner(residual, K_residual) / self._price(point)
-        return rest <= LEFT_OVER * self.problem.above(point.Ka + point.b, point.answers.tangents)
+        return rest <= LEFT_OVER * inner(self.moderate, self.problem.above(point.Ka + point.b, point.answers.tangents))
 
     def _certified(self, point: Point) -> Bounds:
         """The best certificate of this point; the best of all is kept."""
@@ -314,14 +361,16 @@ class _Run:
         """What the losses, smoothed if they need it, answer to values f."""
         loss, y = self.problem.loss, self.problem.y
         if loss.smooth:
-            return Answers(f, loss.derivative(f, y), loss.second_derivative(f, y), 0.0)
-        z = f + self.width * self.centre
-        slope, curvature = loss.smoothed(z, y, self.width)
-        return Answers(z - self.width * slope, slope, curvature, self.width)
+            return Answers(f, loss.derivative(f, y), loss.second_derivative(f, y), np.zeros(len(f)))
+        width = self.width * self.share
+        z = f + width * self.centre
+        slope, curvature = loss.smoothed(z, y, width)
+        return Answers(z - width * slope, slope, curvature, width)
 
     def _plain(self, f: np.ndarray) -> Answers:
         """The same without smoothing, as if nothing were curved."""
-        return Answers(f, self.problem.loss.derivative(f, self.problem.y), np.zeros(len(f)), 0.0)
+        nothing = np.zeros(len(f))
+        return Answers(f, self.problem.loss.derivative(f, self.problem.y), nothing, nothing)
 
     def _balanced(self, respond: Callable[[np.ndarray], Answers]) -> tuple[float, Answers]:
         """The offset at which the slopes add up to zero: their sum rises with it. By Newton's method and halving."""
@@ -348,7 +397,7 @@ class _Run:
 
     # --- a step -------------------------------------------------------------------------------------------
 
-    def _step(self, point: Point, price: float, residual: np.ndarray, K_residual: np.ndarray) -> None:
+    def _step(self, point: Point, objective: float, price: float, residual: np.ndarray, K_residual: np.ndarray) -> None:
         """Along the Newton direction, or along -v where there is no function yet, to about the lowest point."""
         if point.norm:
             da, Kda, db = self._direction(point, price, residual, K_residual)
@@ -358,17 +407,18 @@ class _Run:
         f, df = point.Ka + point.b, Kda + db
         rise, curve = inner(da, point.Ka), inner(da, Kda)
 
-        def slope(t: float) -> float:
-            """The derivative of the objective along the line."""
+        def along(t: float) -> tuple[float, float]:
+            """The objective along the line, and its derivative."""
             norm = math.sqrt(max(0.0, point.norm**2 + 2.0 * t * rise + t * t * curve))
             of_norm = penalty.derivative(norm) * ((rise + t * curve) / norm if norm else math.sqrt(max(0.0, curve)))
-            return of_norm + inner(cost * self._respond(f + t * df).slope, df)
+            answers = self._respond(f + t * df)
+            return self._objective(norm, f + t * df, answers), of_norm + inner(cost * answers.slope, df)
 
-        first, t, low, high = abs(slope(0.0)), 1.0, 0.0, math.inf
+        first, t, low, high = abs(along(0.0)[1]), 1.0, 0.0, math.inf
         gain = abs(inner(da, K_residual))
-        for _ in range(LINE_STEPS if gain > BLIND * abs(self._objective(point)) else 0):
-            now = slope(t)
-            if abs(now) <= FLAT * first:
+        for _ in range(LINE_STEPS if gain > BLIND * abs(objective) else 0):
+            value, now = along(t)
+            if abs(now) <= FLAT * first and (now <= 0 or value <= objective):  # a kink may turn the slope at once
                 break
             low, high = (t, high) if now < 0 else (low, t)
             t = 0.5 * (low + high) if math.isfinite(high) else 2.0 * t

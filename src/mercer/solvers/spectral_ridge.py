@@ -7,13 +7,13 @@ import numpy as np
 from scipy.linalg import eigh, svd
 from scipy.optimize import brentq
 
-from mercer.errors import IndefiniteError
+from mercer.gram.checks import indefinite
 from mercer.kernels.samples import row_blocks
-from mercer.ridge.problems import FeatureProblem, KernelProblem, LeastSquaresResult, RidgeProblem, Solution
+from mercer.problems.ridge import EPS, FeatureProblem, KernelProblem, RidgeProblem
+from mercer.solvers.ridge import LeastSquaresResult, Solution, certify
 
-__all__ = ["Spectral"]
+__all__ = ["Spectral", "needed_bytes"]
 
-EPS = float(np.finfo(np.float64).eps)
 # Bytes for every entry of the kernel matrix while its eigenvectors are computed.
 BYTES_PER_ENTRY = 24
 
@@ -27,9 +27,16 @@ class Spectral:
 
     by which it shrinks the errors along the eigenvectors. U has fewer columns than rows for a problem over features;
     along what is missing nothing is shrunk.
+
+    Parameters
+    ----------
+    problem : RidgeProblem
+    owner : str
+        Who asks, for errors.
     """
 
-    def __init__(self, problem: RidgeProblem):
+    def __init__(self, problem: RidgeProblem, owner: str):
+        self.began = time.perf_counter()
         self.problem = problem
         self.scale = np.sqrt(problem.weight)
         if isinstance(problem, FeatureProblem):
@@ -40,7 +47,7 @@ class Spectral:
             self.values = sigma**2
         else:
             self.method = "eigenvectors"
-            self.values, self.U = self._eigenvectors(problem)
+            self.values, self.U = self._eigenvectors(problem, owner)
         self.values[self.values <= len(self.U) * EPS * self.values.max(initial=0.0)] = 0.0
         self.target = self.scale[:, np.newaxis] * problem.Y
         self.border = self.scale[:, np.newaxis] * float(problem.bias)  # zeros: no border
@@ -50,7 +57,7 @@ class Spectral:
         self.rest = self.target - self.U @ self.z if self.thin else np.zeros_like(self.target)
         self.border_rest = self.border - self.U @ self.t if self.thin else np.zeros_like(self.border)
 
-    def _eigenvectors(self, problem: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _eigenvectors(self, problem: Any, owner: str) -> tuple[np.ndarray, np.ndarray]:
         gram = problem.gram
         K = gram.rows(np.arange(gram.n))
         if (problem.weight != 1.0).any():
@@ -59,10 +66,7 @@ class Spectral:
         # The transpose is the same matrix in the order that LAPACK can write over.
         values, vectors = eigh(K.T, driver="evd", overwrite_a=True, check_finite=False)
         if values[0] < -gram.rounding * float(problem.weight.max()):
-            raise IndefiniteError(
-                "Least squares need a positive semi-definite kernel matrix, this one (times weights) has the "
-                f"eigenvalue {values[0]:.3g}; use another kernel, or repair the matrix, see mercer.gram.Repair."
-            )
+            raise indefinite(owner, values[0], "this one, times weights,")
         return np.maximum(values, 0.0), vectors
 
     # --- one penalty --------------------------------------------------------------------------------------
@@ -84,7 +88,7 @@ class Spectral:
             if not alpha or distance <= 1.0 or not distance <= 0.5 * before:
                 break
             before = distance
-        result = problem.certify(alpha, x, products, b, tol, self.method, n_iter=n_iter)
+        result = certify(problem, alpha, x, products, b, tol, self.method, self.began, n_iter=n_iter)
         offset = problem.mean + b
         if isinstance(problem, FeatureProblem):
             offset = offset - problem.centre @ problem.backward(x)
