@@ -18,6 +18,7 @@ from . import plots as plots
 from . import problems as problems
 from . import regularized as regularized
 from . import ridge as ridge
+from . import rvm as rvm
 from . import selection as selection
 from . import solvers as solvers
 from . import svm as svm
@@ -49,6 +50,8 @@ from .regularized import RegularizedClassifier as RegularizedClassifier
 from .regularized import RegularizedRegressor as RegularizedRegressor
 from .ridge import LSSVC as LSSVC
 from .ridge import KernelRidge as KernelRidge
+from .rvm import RelevanceVectorClassifier as RelevanceVectorClassifier
+from .rvm import RelevanceVectorRegressor as RelevanceVectorRegressor
 from .selection import GradientTuned as GradientTuned
 from .selection import Tuned as Tuned
 from .selection import TunedOneClassSVM as TunedOneClassSVM

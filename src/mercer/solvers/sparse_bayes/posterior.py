@@ -233,7 +233,7 @@ class Posterior:
             diagonal = diagonal + self.prior.rate * self.alpha
         bend = -V * (0.5 * V + np.outer(v, v))
         bend.flat[:: self.m + 1] += diagonal
-        if not self._learns_noise:
+        if self.noise is None or not self.noise.learnt:
             return slope, bend, diagonal
         # In log beta: (count - trace(1 - V) - misfit) / 2, with misfit = beta |t - Phi mean|^2.
         noise, Vv, squares = self.noise, V @ v, np.square(V).sum(axis=1)

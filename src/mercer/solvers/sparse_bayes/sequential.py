@@ -1,6 +1,7 @@
 """Sequential sparse Bayesian learning: one precision at a time, to where the evidence is largest in it."""
 
 from itertools import count
+from typing import Any
 
 import numpy as np
 
@@ -24,8 +25,8 @@ BATCH = 16
 
 def climb(model: GaussianModel | LaplaceModel, start: Weights | None, run: Run) -> Weights:
     """Sequential steps until none, over all candidates, makes the log evidence larger by more than the tolerance."""
-    weights, whole = start, False
-    climb_among = _climb_gaussian if isinstance(model, GaussianModel) else _climb_laplace
+    weights = start
+    climb_among: Any = _climb_gaussian if isinstance(model, GaussianModel) else _climb_laplace
     for round_ in count():
         g, S, Q = model.screen(weights)
         outside = S > OUTSIDE * g
@@ -33,11 +34,11 @@ def climb(model: GaussianModel | LaplaceModel, start: Weights | None, run: Run) 
             outside[weights.members] = False
         s, q = np.where(outside, S, 1.0), np.where(outside, Q, 0.0)
         alpha, gain = best_precision(s, q, model.problem.precision_prior)
-        if round_ and gain.max() <= run.tol:
-            break
         if weights is None:
             weights = _first(model, g, Q, alpha, gain, run)
             outside[weights.members] = False
+        elif round_ and gain.max() <= run.tol:
+            return weights
         chosen = np.flatnonzero(outside)
         size = max(WORKING_SET, WORKING_VALUES // model.problem.design.n)
         whole = len(chosen) <= size
@@ -46,8 +47,8 @@ def climb(model: GaussianModel | LaplaceModel, start: Weights | None, run: Run) 
         candidates = np.concatenate([weights.members, chosen])
         weights = climb_among(model, candidates, weights, run, 0.0 if whole else EARLY)
         if run.status or whole:
-            break
-    return weights
+            return weights
+    raise AssertionError("the rounds end by themselves")
 
 
 def _first(model, g: np.ndarray, Q: np.ndarray, alpha: np.ndarray, gain: np.ndarray, run: Run) -> Weights:
@@ -93,7 +94,7 @@ def _climb_laplace(model: LaplaceModel, candidates: np.ndarray, weights: Weights
     while not run.over(weights.value):
         inside = np.array([place[int(c)] for c in weights.members])
         posterior = model.posterior(candidates, rows, inside, weights)
-        steps = []
+        steps: list[int] = []
         while len(steps) < batch:
             step = posterior.best_step(barred)
             if step.gain <= run.tol:

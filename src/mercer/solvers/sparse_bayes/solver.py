@@ -61,6 +61,8 @@ class SparseBayesResult:
     """The variance of the noise; None for classes."""
     at_limit: bool
     """Whether the noise would have gone further: the data have none, as far as float64 can tell."""
+    n_weights: int
+    """How many weights the model could have."""
     members: np.ndarray = field(repr=False)
     """The weights in the model: number k m + i is that of basis function i in function k."""
     alpha: np.ndarray = field(repr=False)
@@ -191,7 +193,7 @@ class SparseBayes(BaseEstimator):
         elif isinstance(start, SparseBayesResult):
             alpha = np.full(problem.n_weights, np.inf)
             alpha[start.members] = start.alpha
-            if start.noise is not None and problem.noise is None:
+            if isinstance(model, GaussianModel) and start.noise is not None and problem.noise is None:
                 model.beta = float(np.clip(1.0 / start.noise, *model.noise.limits))
         else:
             alpha = np.array(start, dtype=np.float64)
@@ -225,6 +227,7 @@ class SparseBayes(BaseEstimator):
             jitter=run.jitter,
             noise=noise,
             at_limit=isinstance(model, GaussianModel) and model.noise.learnt and model.beta >= model.noise.limits[1],
+            n_weights=problem.n_weights,
             members=weights.members[order],
             alpha=weights.alpha[order] / np.square(scale),
             mean=weights.mean[order] * scale,
