@@ -28,7 +28,11 @@ nb::object matrix(const std::string& measure, const std::string& transform, cons
     {
       nb::gil_scoped_release unlocked;
       Team team(n_threads, SignalPoll());
-      kernel_matrix<T>(spec.view, loops, xs.view, ys.view, team, out.get());
+      if (y.is(x)) {
+        kernel_matrix<T>(spec.view, loops, xs.view, team, out.get());
+      } else {
+        kernel_matrix<T>(spec.view, loops, xs.view, ys.view, team, out.get());
+      }
     }
     return nb::cast(own(std::move(out), {xs.view.rows, ys.view.rows}));
   });
@@ -105,7 +109,8 @@ std::vector<std::string> level_names() {
 void bind_kernels(nb::module_& m) {
   using namespace nb::literals;
   m.def("kernel_matrix", &matrix, "measure"_a, "transform"_a, "parameters"_a, "centre"_a.none(), "weights"_a.none(),
-        "X"_a, "Y"_a, "n_threads"_a, "level"_a = "", "K(X, Y), shape (n, m), in the dtype of X.");
+        "X"_a, "Y"_a, "n_threads"_a, "level"_a = "",
+        "K(X, Y), shape (n, m), in the dtype of X; half the work where Y is X.");
   m.def("kernel_transform", &transform_into, "measure"_a, "transform"_a, "parameters"_a, "values"_a.noconvert(),
         "out"_a.noconvert(), "n_threads"_a, "level"_a = "",
         "Kernel values from those of the measure, both of shape (n, m), into `out`.");
