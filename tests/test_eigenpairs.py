@@ -5,8 +5,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.gram import MatrixGram, eigenpairs, leading_eigenpairs, make_gram
-from mercer.gram.eigenpairs import Weighing
+from mercer.gram.eigenpairs import Weighing, symmetric_product
 from mercer.kernels import RBF, Spectrum
+from mercer.threads import limit_threads
 
 
 def cloud(n=300, d=6, seed=0):
@@ -78,9 +79,10 @@ def test_strings():
 
 def test_little_room(monkeypatch):
     """It goes on from the best directions when there is no room for more."""
-    monkeypatch.setattr(eigenpairs, "ROOM", 6)
-    monkeypatch.setattr(eigenpairs, "ROOM_PER_PAIR", 2)
-    monkeypatch.setattr(eigenpairs, "BLOCK", 3)
+    monkeypatch.setattr(eigenpairs, "ROOM", 4)
+    monkeypatch.setattr(eigenpairs, "ROOM_PER_PAIR", 1)
+    monkeypatch.setattr(eigenpairs, "BLOCK_STORED", 3)
+    monkeypatch.setattr(eigenpairs, "BLOCK_MADE", 3)
     X = cloud(500)
     K = RBF(gamma=0.05)(X)
     values = np.linalg.eigvalsh(K)[::-1][:6]
@@ -110,6 +112,7 @@ def twice_each():
 
 def test_doubts_find_what_was_missed(monkeypatch):
     """The same without fresh directions goes wrong: they are what finds the second eigenvector."""
+    monkeypatch.setattr(eigenpairs, "BLOCK_STORED", 1)
     assert_allclose(
         leading_eigenpairs(twice_each(), 3, method="lanczos", tol=1e-3).values, [100.0, 100.0, 50.0], rtol=1e-5
     )
@@ -123,7 +126,7 @@ def test_doubts_find_what_was_missed(monkeypatch):
 def _only_once(basis, rng, count):
     known = basis.size
     if not known:
-        basis._append(rng.standard_normal(len(basis.Q)), None, known)
+        basis._adopt(rng.standard_normal((len(basis.Q), 1)), 1.0)
     return np.arange(known, basis.size)
 
 
@@ -137,6 +140,28 @@ def test_small_and_singular(method):
     X = cloud(30, 2)
     values = leading_eigenpairs(X @ X.T, 5, method=method).values
     assert_allclose(values, [*np.linalg.eigvalsh(X.T @ X)[::-1], 0, 0, 0], atol=1e-12 * values[0])
+
+
+def test_products_in_memory_are_those_of_the_matrix():
+    """More and fewer columns than go into one pass, of a matrix whose lower half must not be read."""
+    K = RBF(gamma=0.2)(cloud(90))
+    upper = np.where(np.tri(90, k=-1, dtype=bool), np.nan, K)
+    for k in (1, 4, 7, 10):
+        V = np.random.default_rng(k).normal(size=(90, k))
+        product = symmetric_product(MatrixGram.of_checked(upper, None), V)
+        assert_allclose(product, K @ V, atol=1e-12)
+        for n_threads in (1, 3):
+            with limit_threads(n_threads):
+                assert_array_equal(symmetric_product(MatrixGram.of_checked(K, None), V), product)
+
+
+@pytest.mark.parametrize("block", [1, 4, 7])
+def test_blocks_of_any_size(monkeypatch, block):
+    monkeypatch.setattr(eigenpairs, "BLOCK_STORED", block)
+    K = RBF(gamma=0.2)(cloud())
+    found = leading_eigenpairs(K, 5, method="lanczos", max_iter=10 * 300)
+    assert_allclose(found.values, np.linalg.eigvalsh(K)[::-1][:5], rtol=1e-10)
+    assert leading_eigenpairs(K, 5, method="lanczos", max_iter=17).n_iter == 17
 
 
 def test_negative_eigenvalues_show():

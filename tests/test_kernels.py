@@ -11,6 +11,7 @@ from scipy.sparse import csr_array, csr_matrix
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
+from threadpoolctl import ThreadpoolController
 
 from mercer import kernels
 from mercer.errors import DomainError, IndefiniteError, InfeasibleError, NotSeparableError
@@ -37,7 +38,7 @@ from mercer.kernels import (
 from mercer.kernels.base import Kernel
 from mercer.kernels.samples import row_blocks
 from mercer.kernels.vectors import bandwidth
-from mercer.threads import effective_n_threads, limit_threads
+from mercer.threads import effective_n_threads, limit_threads, one_blas_thread
 
 X, Y = np.split(np.random.default_rng(0).normal(size=(19, 3)), [12])
 
@@ -577,6 +578,23 @@ def test_number_of_threads(monkeypatch):
     for bad in (0, -2, 1.5, "2", True):
         with pytest.raises(ValueError, match=r"n_threads must be None, -1 .* or an int >= 1, got"):
             effective_n_threads(bad)
+
+
+def test_blas_has_one_thread_until_the_last_caller_leaves():
+    libraries = ThreadpoolController().select(user_api="blas")
+
+    def n_threads():
+        return {library["num_threads"] for library in libraries.info()}
+
+    with libraries.limit(limits=2):
+        with one_blas_thread():
+            with one_blas_thread():
+                assert n_threads() == {1}
+            assert n_threads() == {1}
+        assert n_threads() == {2}
+        with pytest.raises(ZeroDivisionError), one_blas_thread():
+            1 / 0  # noqa: B018
+        assert n_threads() == {2}
 
 
 def test_limits_of_threads_nest():

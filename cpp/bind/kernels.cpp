@@ -1,4 +1,5 @@
 #include "../mercer/products.hpp"
+#include "../mercer/symmetric.hpp"
 #include "arrays.hpp"
 #include "signals.hpp"
 
@@ -28,7 +29,11 @@ nb::object matrix(const std::string& measure, const std::string& transform, cons
     {
       nb::gil_scoped_release unlocked;
       Team team(n_threads, SignalPoll());
-      kernel_matrix<T>(spec.view, loops, xs.view, ys.view, team, out.get());
+      if (y.is(x)) {
+        kernel_matrix<T>(spec.view, loops, xs.view, team, out.get());
+      } else {
+        kernel_matrix<T>(spec.view, loops, xs.view, ys.view, team, out.get());
+      }
     }
     return nb::cast(own(std::move(out), {xs.view.rows, ys.view.rows}));
   });
@@ -65,6 +70,26 @@ nb::object dot(const std::string& measure, const std::string& transform, const P
     kernel_dot<double>(spec.view, loops, xs.view, ys.view, v.data(), v.shape(1), team, out.get());
   }
   return nb::cast(own(std::move(out), {xs.view.rows, v.shape(1)}));
+}
+
+nb::object times_symmetric(Matrix<double> K, Matrix<double> v, std::size_t n_threads, const std::string& level) {
+  const std::size_t n = K.shape(0), k = v.shape(1);
+  if (K.shape(1) != n) throw nb::value_error("K must be square");
+  if (v.shape(0) != n) throw nb::value_error("V must have one row per sample of K");
+  const Level& loops = find_level(level);
+  auto out = std::make_unique_for_overwrite<double[]>(n * k);
+  {
+    nb::gil_scoped_release unlocked;
+    Team team(n_threads, SignalPoll());
+    std::vector<BlockRow> block(n), product(n);
+    for (std::size_t first = 0; first < k; first += block_width) {
+      const std::size_t size = std::min(block_width, k - first);
+      for (std::size_t i = 0; i < n; ++i) std::copy_n(v.data() + i * k + first, size, block[i].values);
+      symmetric_product(loops, K.data(), n, block.data(), team, product.data());
+      for (std::size_t i = 0; i < n; ++i) std::copy_n(product[i].values, size, out.get() + i * k + first);
+    }
+  }
+  return nb::cast(own(std::move(out), {n, k}));
 }
 
 nb::object decide(const std::string& measure, const std::string& transform, const Parameters& parameters,
@@ -105,13 +130,16 @@ std::vector<std::string> level_names() {
 void bind_kernels(nb::module_& m) {
   using namespace nb::literals;
   m.def("kernel_matrix", &matrix, "measure"_a, "transform"_a, "parameters"_a, "centre"_a.none(), "weights"_a.none(),
-        "X"_a, "Y"_a, "n_threads"_a, "level"_a = "", "K(X, Y), shape (n, m), in the dtype of X.");
+        "X"_a, "Y"_a, "n_threads"_a, "level"_a = "",
+        "K(X, Y), shape (n, m), in the dtype of X; half the work where Y is X.");
   m.def("kernel_transform", &transform_into, "measure"_a, "transform"_a, "parameters"_a, "values"_a.noconvert(),
         "out"_a.noconvert(), "n_threads"_a, "level"_a = "",
         "Kernel values from those of the measure, both of shape (n, m), into `out`.");
   m.def("kernel_dot", &dot, "measure"_a, "transform"_a, "parameters"_a, "centre"_a.none(), "weights"_a.none(), "X"_a,
         "Y"_a, "V"_a.noconvert(), "n_threads"_a, "level"_a = "",
         "K(X, Y) @ V, shape (n, k), in float64; the matrix is never stored.");
+  m.def("symmetric_product", &times_symmetric, "K"_a.noconvert(), "V"_a.noconvert(), "n_threads"_a, "level"_a = "",
+        "K @ V, shape (n, k), for a symmetric K, of which one half is read, once for every four columns of V.");
   m.def("kernel_decide", &decide, "measure"_a, "transform"_a, "parameters"_a, "centre"_a.none(), "weights"_a.none(),
         "X"_a, "Y"_a, "v"_a.noconvert(), "offset"_a, "n_threads"_a, "level"_a = "",
         "Numbers of the sign of K(X, Y) @ v + offset, shape (n,), in float32 where rounding cannot change the sign.");

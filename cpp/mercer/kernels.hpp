@@ -48,6 +48,8 @@ inline constexpr std::size_t tile_rows = 4;
 inline constexpr std::size_t row_sum_width = 8;
 // Right-hand sides that a triangular solve takes together.
 inline constexpr std::size_t solve_group = 8;
+// A matrix in memory is multiplied with so many vectors at once, and so many of its rows are taken together.
+inline constexpr std::size_t block_width = 4, block_rows = 8;
 // Sparse products that are summed up side by side.
 inline constexpr std::size_t dots_together = 8;
 // Sparse rows are spread over all features, sixteen side by side: two cache lines of doubles a feature.

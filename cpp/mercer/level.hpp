@@ -83,6 +83,10 @@ struct Algebra {
   // The same for one row of values.
   double (*sparse_dot)(const double* coefficients, const std::int32_t* places, std::size_t entries,
                        const double* values, std::size_t stride);
+  // y[r] += sum_c rows[r][c] v[c] and z[c] += sum_r rows[r][c] w[r], r < block_rows, c < n; every v[c], w[r], y[r] and
+  // z[c] is `block_width` numbers
+  void (*multiply_both_ways)(const double* const* rows, std::size_t n, const double* v, const double* w, double* y,
+                             double* z);
 };
 
 // Rows of samples times vectors, in double whatever the samples are stored in.

@@ -496,7 +496,38 @@ inline double sparse_dot(const double* coefficients, const std::int32_t* places,
   return sum;
 }
 
-inline constexpr Algebra algebra{inner, subtract, forward_solve, combine, sparse_dots, sparse_dot};
+inline void multiply_both_ways(const double* const* rows, std::size_t n, const double* v, const double* w, double* y,
+                               double* z) {
+  // The rows come from memory: columns of one cache line, and of a later one.
+  constexpr std::size_t line = 8, ahead = 64;
+  constexpr std::size_t bytes =
+      vector_bytes < block_width * sizeof(double) ? vector_bytes : block_width * sizeof(double);
+  typedef double Part __attribute__((vector_size(bytes)));
+  for (std::size_t k = 0; k < block_width; k += bytes / sizeof(double)) {
+    Part sums[block_rows], weights[block_rows];
+    for (std::size_t r = 0; r < block_rows; ++r) {
+      __builtin_memcpy(sums + r, y + r * block_width + k, bytes);
+      __builtin_memcpy(weights + r, w + r * block_width + k, bytes);
+    }
+    for (std::size_t first = 0; first < n; first += line) {
+      for (std::size_t r = 0; r < block_rows; ++r) __builtin_prefetch(rows[r] + first + ahead);
+      for (std::size_t c = first; c < (first + line < n ? first + line : n); ++c) {
+        Part across, down;
+        __builtin_memcpy(&across, v + c * block_width + k, bytes);
+        __builtin_memcpy(&down, z + c * block_width + k, bytes);
+#pragma GCC unroll 8
+        for (std::size_t r = 0; r < block_rows; ++r) {
+          sums[r] += rows[r][c] * across;
+          down += rows[r][c] * weights[r];
+        }
+        __builtin_memcpy(z + c * block_width + k, &down, bytes);
+      }
+    }
+    for (std::size_t r = 0; r < block_rows; ++r) __builtin_memcpy(y + r * block_width + k, sums + r, bytes);
+  }
+}
+
+inline constexpr Algebra algebra{inner, subtract, forward_solve, combine, sparse_dots, sparse_dot, multiply_both_ways};
 
 // Best value and its position, lane by lane; equal values keep the first position, so that every level
 // agrees.

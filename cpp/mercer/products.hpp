@@ -15,8 +15,7 @@ namespace mercer {
 
 // use(first row, block) for all rows, a group made ready at a time.
 template <class T, class Use>
-void for_each_group(const Vectors<T>& rows, Use use) {
-  constexpr std::size_t group = 1024;
+void for_each_group(const Vectors<T>& rows, Use use, std::size_t group = 1024) {
   const std::vector<std::size_t> positions = all_positions(rows.size());
   RowBlock<T> block;
   for (std::size_t first = 0; first < rows.size(); first += group) {
@@ -39,6 +38,35 @@ void kernel_matrix(const KernelSpec& spec, const Level& level, const Samples& x,
                     }
                   });
   });
+}
+
+// out (n, n) = k(x_i, x_j). Kernels are symmetric to the last bit: a stretch right of the diagonal is written a second
+// time, turned, while it is in the nearest cache.
+template <class T>
+void kernel_matrix(const KernelSpec& spec, const Level& level, const Samples& x, Team& team, T* out) {
+  constexpr std::size_t group = 64, width = Vectors<T>::width;
+  constexpr std::size_t line = 64 / sizeof(T);  // values that come with one cache line are used together
+  static_assert(group % width == 0);            // the diagonal goes through whole panels
+  const std::size_t n = x.rows;
+  const Vectors<T> vectors(spec, level, x, all_positions(n), true);
+  std::vector<TileScratch<T>> scratch(team.size());
+  const auto one_group = [&](std::size_t start, const RowBlock<T>& block) {
+    const std::size_t end = start + block.size();
+    const auto write = [&](std::size_t first, std::size_t n_columns, const T* values, std::size_t stride) {
+      for (std::size_t r = 0; r < block.size(); ++r) {
+        std::copy_n(values + r * stride, n_columns, out + (start + r) * n + first);
+      }
+      for (std::size_t c = std::max(first, end) - first; c < n_columns; c += line) {
+        const std::size_t some = std::min(line, n_columns - c);
+        T* turned = out + (first + c) * n + start;
+        for (std::size_t r = 0; r < block.size(); ++r) {
+          for (std::size_t k = 0; k < some; ++k) turned[k * n + r] = values[r * stride + c + k];
+        }
+      }
+    };
+    for_each_stretch(block, vectors, team, scratch, write, start / width);
+  };
+  for_each_group(vectors, one_group, group);
 }
 
 // out = g(values), the transform of measures that have been computed before; not for kernels that need norms.

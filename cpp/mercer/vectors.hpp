@@ -341,17 +341,17 @@ class Vectors {
 // Below this many products, features and some for the transform, a second thread costs more than it brings.
 inline constexpr std::size_t small_work = 1 << 17;
 
-// work(first panel, last panel, scratch) for runs of panels, in parallel where the block is large enough to be worth
-// it. Spreading sparse rows pays off over many columns: `sparse_columns` of them make a run.
+// work(first panel, last panel, scratch) for runs of panels from `begin` on, in parallel where the block is large
+// enough to be worth it. Spreading sparse rows pays off over many columns: `sparse_columns` of them make a run.
 template <class T, class Work>
 void for_each_run(const RowBlock<T>& block, const Vectors<T>& columns, Team& team, std::vector<TileScratch<T>>& scratch,
-                  Work work, std::size_t sparse_columns = 1024) {
+                  Work work, std::size_t sparse_columns = 1024, std::size_t begin = 0) {
   const std::size_t run = columns.sparse() ? sparse_columns / Vectors<T>::width : 1;
-  const std::size_t n_panels = columns.n_panels(), n_runs = (n_panels + run - 1) / run;
+  const std::size_t n_panels = columns.n_panels() - begin, n_runs = (n_panels + run - 1) / run;
   const auto one_run = [&](std::size_t k, std::size_t worker) {
-    work(k * run, std::min(n_panels, (k + 1) * run), scratch[worker]);
+    work(begin + k * run, begin + std::min(n_panels, (k + 1) * run), scratch[worker]);
   };
-  if (block.size() * columns.size() * (columns.features() + 16) < small_work) {
+  if (block.size() * n_panels * Vectors<T>::width * (columns.features() + 16) < small_work) {
     for (std::size_t k = 0; k < n_runs; ++k) one_run(k, 0);
   } else {
     team.for_each(n_runs, one_run);
@@ -422,10 +422,11 @@ void add_weighted(const RowBlock<T>& block, const Vectors<T>& columns, Team& tea
                 });
 }
 
-// use(first column, n_columns, values, stride) for stretches of columns, `values` being those of all rows of the block.
+// use(first column, n_columns, values, stride) for stretches of columns from panel `begin` on, `values` being those of
+// all rows of the block.
 template <class T, class Use>
 void for_each_stretch(const RowBlock<T>& block, const Vectors<T>& columns, Team& team,
-                      std::vector<TileScratch<T>>& scratch, Use use) {
+                      std::vector<TileScratch<T>>& scratch, Use use, std::size_t begin = 0) {
   constexpr std::size_t width = Vectors<T>::width;
   constexpr std::size_t sparse_columns = 256;  // all rows of the block are held for as many
   const std::size_t padded = (block.size() + spread_rows - 1) / spread_rows * spread_rows;
@@ -455,7 +456,7 @@ void for_each_stretch(const RowBlock<T>& block, const Vectors<T>& columns, Team&
       use(panel * width, columns.columns_in(panel), own.block.data(), width);
     }
   };
-  for_each_run(block, columns, team, scratch, work, sparse_columns);
+  for_each_run(block, columns, team, scratch, work, sparse_columns, begin);
 }
 
 // sum[c] += sum_i coefficients_i k(row i, column c); `coefficients` has room for a whole last tile, zeros there.

@@ -6,10 +6,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from numbers import Integral
+from threading import Lock
+from typing import Any
 
 import joblib
+from threadpoolctl import ThreadpoolController
 
-__all__ = ["effective_n_threads", "limit_threads"]
+__all__ = ["effective_n_threads", "limit_threads", "one_blas_thread"]
 
 # What `limit_threads` has set for the code it encloses; each Python thread has a value of its own.
 _limit: ContextVar[int | None] = ContextVar("mercer_n_threads", default=None)
@@ -70,6 +73,50 @@ def limit_threads(n_threads: int | None) -> Iterator[None]:
         yield
     finally:
         _limit.reset(token)
+
+
+class _BlasLimit:
+    """One thread for BLAS while somebody wants it: the setting is that of the process, callers may be threads."""
+
+    def __init__(self) -> None:
+        self.lock, self.n_callers = Lock(), 0
+        self.limit: Any = None
+
+    def __enter__(self) -> None:
+        with self.lock:
+            if not self.n_callers:
+                self.limit = _blas().limit(limits=1)
+            self.n_callers += 1
+
+    def __exit__(self, *_: Any) -> None:
+        with self.lock:
+            self.n_callers -= 1
+            if not self.n_callers:
+                self.limit.restore_original_limits()
+
+
+@cache
+def _blas() -> Any:
+    """The BLAS libraries of this process; to look for them takes milliseconds."""
+    return ThreadpoolController().select(user_api="blas")
+
+
+_blas_limit = _BlasLimit()
+
+
+def one_blas_thread() -> _BlasLimit:
+    """Let BLAS use one thread in the enclosed code, which calls it for small things between native loops.
+
+    The threads of OpenBLAS go on spinning for a tenth of a second after every call, on the cores that native loops are
+    to run on.
+
+    Examples
+    --------
+    >>> from mercer.threads import one_blas_thread
+    >>> with one_blas_thread():
+    ...     pass
+    """
+    return _blas_limit
 
 
 def _cores() -> int:

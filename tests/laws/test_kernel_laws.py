@@ -99,10 +99,19 @@ def test_diag_agrees_in_other_forms(make, convert):
 @every_kernel
 def test_missing_Y_means_X(make):
     kernel = make()
-    X = samples(kernel, 30)
+    X = samples(kernel, 70)
     assert_array_equal(kernel(X), kernel(X, X.copy()))
-    V = np.ones((30, 2))
+    V = np.ones((70, 2))
     assert_array_equal(kernel.dot(X, None, V), kernel.dot(X, X.copy(), V))
+
+
+@every_numeric_kernel
+@pytest.mark.parametrize("convert", [np.float32, csr_array], ids=["float32", "csr"])
+def test_missing_Y_means_X_in_other_forms(make, convert):
+    kernel = make()
+    X = convert(samples(kernel, 140, d=9))
+    with limit_threads(3):
+        assert_array_equal(kernel(X), kernel(X, X.copy()))
 
 
 @every_kernel

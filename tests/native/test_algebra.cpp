@@ -12,7 +12,9 @@
 #include "mercer/factor.hpp"
 #include "mercer/level.hpp"
 #include "mercer/matrix.hpp"
+#include "mercer/parallel.hpp"
 #include "mercer/rows.hpp"
+#include "mercer/symmetric.hpp"
 #include "tests.hpp"
 
 namespace mercer::tests {
@@ -189,11 +191,46 @@ void test_factor_after_many_changes(const Level& level) {
   check(good && watched.solves(), "rounding does not add up");
 }
 
+// Sizes around those of strips, and more than a stretch of columns. Below the diagonal there is what must not be read.
+void test_symmetric_product(const Level& level) {
+  std::mt19937 random(71);
+  std::uniform_real_distribution<double> uniform(-1.0, 1.0);
+  for (const std::size_t n : {0, 1, 3, 7, 8, 9, 15, 16, 17, 40, 257, 2100}) {
+    std::vector<double> K(n * n, std::numeric_limits<double>::quiet_NaN());
+    std::vector<BlockRow> v(n), product(n), again(n), expected(n);
+    for (BlockRow& row : v) {
+      for (double& value : row.values) value = uniform(random);
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = i; j < n; ++j) {
+        K[i * n + j] = uniform(random);
+        for (std::size_t k = 0; k < block_width; ++k) {
+          expected[i].values[k] += K[i * n + j] * v[j].values[k];
+          if (j > i) expected[j].values[k] += K[i * n + j] * v[i].values[k];
+        }
+      }
+    }
+    Team alone(1), three(3);
+    symmetric_product(level, K.data(), n, v.data(), alone, product.data());
+    symmetric_product(level, K.data(), n, v.data(), three, again.data());
+    bool good = true, same = true;
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t k = 0; k < block_width; ++k) {
+        good = good && std::abs(product[i].values[k] - expected[i].values[k]) < 1e-13 * double(n);
+        same = same && product[i].values[k] == again[i].values[k];
+      }
+    }
+    check(good, std::string(level.name) + " symmetric product " + std::to_string(n));
+    check(same, "the same for any number of threads " + std::to_string(n));
+  }
+}
+
 }  // namespace
 
 void run_algebra_tests() {
   for (const Level* level : supported_levels()) {
     test_algebra(*level);
+    test_symmetric_product(*level);
     test_factor(*level);
     test_factor_leaves_dependent_rows_out(*level);
     test_factor_after_many_changes(*level);

@@ -104,6 +104,28 @@ void test_locality(const Level& level) {
   }
 }
 
+// The matrix of one set, of which one half is made, is that of the set with itself.
+template <class T>
+void test_one_set(const Level& level) {
+  for (const std::size_t n : {0, 1, 31, 63, 64, 65, 129, 300}) {
+    const Table<T> x(n, 5, 12);
+    for (const Measure measure : measures) {
+      for (const Transform transform : transforms) {
+        const KernelSpec spec = kernel(measure, transform);
+        for (const bool sparse : {false, true}) {
+          const Samples samples = x.view(sparse);
+          std::vector<T> half(n * n, T(-1));
+          Team team(n % 2 == 0 ? 1 : 3);
+          kernel_matrix<T>(spec, level, samples, team, half.data());
+          check(half == matrix_of<T>(spec, level, samples, samples),
+                std::string(level.name) + (sparse ? " sparse half " : " dense half ") + std::to_string(n) + " " +
+                    std::to_string(static_cast<int>(measure)) + " " + std::to_string(static_cast<int>(transform)));
+        }
+      }
+    }
+  }
+}
+
 // The diagonal is that of the matrix to the last bit, so that normalised kernels are exactly 1 on it.
 template <class T>
 void test_diagonal(const Level& level) {
@@ -231,6 +253,8 @@ void run_kernels_tests() {
     test_shapes<double>(*level);
     test_locality<float>(*level);
     test_locality<double>(*level);
+    test_one_set<float>(*level);
+    test_one_set<double>(*level);
     test_diagonal<float>(*level);
     test_diagonal<double>(*level);
     test_weights_and_centre<float>(*level);

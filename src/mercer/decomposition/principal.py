@@ -86,10 +86,11 @@ class KernelPCA(SpectralMachine):
 
     Notes
     -----
-    Time O(n^2) for kernel values and for every product, of which there are some 3 to 6 for each direction and 40 at the
-    least; O(n^3) if dense. Memory O(n^2), or O(n) times the directions where the matrix does not fit. A direction has
-    either sign: the sample with the largest coordinate has a positive one. By LAPACK and BLAS: equal up to rounding for
-    any number of threads. A kernel whose centred matrix has negative eigenvalues is refused with `IndefiniteError`.
+    Time O(n^2) for kernel values and for every product, of which there are some 3 to 8 for each direction and 50 at the
+    least, four in one pass over the matrix; O(n^3) if dense. Memory O(n^2), or O(n) times the directions where the
+    matrix does not fit. A direction has either sign: the sample with the largest coordinate has a positive one. By
+    LAPACK and BLAS: equal up to rounding for any number of threads. A kernel whose centred matrix has negative
+    eigenvalues is refused with `IndefiniteError`.
 
     References
     ----------

@@ -61,7 +61,7 @@ class MercerMap(SpectralMachine):
 
     Notes
     -----
-    Time O(n^3) for all components; O(n^2) for kernel values and some 3 to 6 products for each of a few. Memory O(n^2).
+    Time O(n^3) for all components; O(n^2) for kernel values and some 3 to 8 products for each of a few. Memory O(n^2).
     A coordinate has either sign: the sample with the largest one has a positive one. By LAPACK and BLAS: equal up to
     rounding for any number of threads. A kernel matrix with negative eigenvalues is refused with `IndefiniteError`.
 

@@ -6,24 +6,26 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.linalg.blas import dgemm, dsymv
 from sklearn.utils import check_random_state
 
+from mercer import _native
 from mercer.gram.checks import as_matrix, as_weights
 from mercer.gram.sources import Gram, MatrixGram
 from mercer.parameters import Choice, Number
+from mercer.threads import effective_n_threads, one_blas_thread
 
 __all__ = ["Eigenpairs", "leading_eigenpairs"]
 
 METHODS = Choice("auto", "dense", "lanczos")
 # All eigenpairs at once for up to so many samples, or where more than one in so many is wanted.
 FEW_SAMPLES, MANY_WANTED = 200, 8
-# Directions that are kept at most, beside some for each pair that is wanted.
-ROOM, ROOM_PER_PAIR = 64, 6
-# Directions that a product takes at once where the matrix is made anew for every product.
-BLOCK = 16
-# Products with fresh directions before nothing is taken to be missed.
-DOUBTS = 4
+# Blocks of directions that are kept at most, beside some directions for each pair that is wanted.
+ROOM, ROOM_PER_PAIR = 16, 6
+# Directions that a product takes at once, where the matrix is in memory and where it is made anew for every product:
+# four pass through the matrix in the time of one, and to make it is dearer than to read it.
+BLOCK_STORED, BLOCK_MADE = 4, 16
+# Products with blocks of fresh directions before nothing is taken to be missed.
+DOUBTS = 3
 # So many products for every sample, and no more.
 PATIENCE = 10
 EPS = float(np.finfo(np.float64).eps)
@@ -141,16 +143,18 @@ def leading_eigenpairs(
 
     Notes
     -----
-    Lanczos' method takes O(n^2) for a product and O(n m) for the m directions it keeps, 6 k + 64 at most: then it goes
-    on from the best of them. A single direction sees one eigenvector of every eigenvalue only. So once the pairs have
-    converged, a fresh direction is drawn outside of what has been seen; when it has nothing to add after some products,
-    the pairs are returned. Where the matrix is not in memory, products are with 16 directions at once. By BLAS: equal
-    up to rounding for any number of threads.
+    Lanczos' method takes O(n^2) for a product and O(n m) for the m directions it keeps, 16 blocks and 6 k at most: then
+    it goes on from the best of them [1]_. A block is four directions, which go through one half of the matrix together:
+    that costs little more than one of them, and half as many passes are needed. It is 16 where the matrix is not in
+    memory. A block sees no more eigenvectors of an eigenvalue than it has directions. So once the pairs have converged,
+    a fresh one is drawn outside of what has been seen; when it has nothing to add after some products, the pairs are
+    returned. Directions are made orthogonal by BLAS: equal up to rounding for any number of threads.
 
     References
     ----------
     .. [1] K. Wu, H. Simon, Thick-restart Lanczos method for large symmetric eigenvalue problems, SIAM Journal on Matrix
-       Analysis and Applications 22, 2000.
+       Analysis and Applications 22, 2000; in blocks: G. Golub, R. Underwood, The block Lanczos method for computing
+       eigenvalues, Mathematical Software III, 1977.
 
     Examples
     --------
@@ -180,16 +184,17 @@ def leading_eigenpairs(
     if method == "dense":
         A = seen.matrix()
         values, vectors = np.linalg.eigh(A)
-        vectors, n_iter, status = np.ascontiguousarray(vectors[:, ::-1][:, :k]), 0, "solved"
+        lowest, n_iter, status = float(values[0]), 0, "solved"
+        values, vectors = values[::-1][:k], np.ascontiguousarray(vectors[:, ::-1][:, :k])
         product = A @ vectors
     else:
-        block = 1 if isinstance(gram, MatrixGram) else BLOCK
+        block = BLOCK_STORED if isinstance(gram, MatrixGram) else BLOCK_MADE
         limit = max_iter or PATIENCE * gram.n
-        values, vectors, n_iter, status = _lanczos(
-            seen.product, gram.n, k, block, tol, limit, check_random_state(random_state)
-        )
-        product = seen.product(vectors)
-    lowest, values = float(values.min()), np.sort(values)[::-1][:k]
+        with one_blas_thread():
+            values, vectors, lowest, n_iter, status = _lanczos(
+                seen.product, gram.n, k, block, tol, limit, check_random_state(random_state)
+            )
+            product = seen.product(vectors)
     residuals = np.linalg.norm(product - vectors * values, axis=0)
     return Eigenpairs(values, vectors, residuals, lowest, method, status, n_iter, time.perf_counter() - started)
 
@@ -229,25 +234,24 @@ class Weighing:
 
 
 def symmetric_product(gram: Gram, V: np.ndarray) -> np.ndarray:
-    """K @ V; of a matrix in memory and for one column one triangle is read only."""
-    if not isinstance(gram, MatrixGram) or gram.matrix.dtype != np.float64:
-        return gram.dot(np.ascontiguousarray(V))
-    if V.shape[1] == 1:
-        return dsymv(1.0, gram.matrix.T, V[:, 0], lower=1)[:, np.newaxis]
-    return dgemm(1.0, gram.matrix.T, np.asfortranarray(V))  # columns of K are its rows: the layout that BLAS likes
+    """K @ V; of a matrix in memory one triangle is read only."""
+    V = np.ascontiguousarray(V)
+    if isinstance(gram, MatrixGram) and gram.matrix.dtype == np.float64:
+        return np.asarray(_native.symmetric_product(gram.matrix, V, effective_n_threads()))
+    return gram.dot(V)
 
 
 def _lanczos(
     product: Callable[[np.ndarray], np.ndarray], n: int, k: int, block: int, tol: float, limit: int, rng: Any
-) -> tuple[np.ndarray, np.ndarray, int, str]:
-    """All Ritz values, descending, the vectors of the first k, the number of products, and a status."""
+) -> tuple[np.ndarray, np.ndarray, float, int, str]:
+    """The k largest Ritz values and their vectors, the lowest that was seen, the number of products, and a status."""
     block = min(block, n)
-    basis = _Basis(product, n, min(n, max(ROOM + ROOM_PER_PAIR * k, 4 * block + 2 * k)))
+    basis = _Basis(product, n, min(n, ROOM * block + ROOM_PER_PAIR * k))
     basis.draw(rng, block)
     settled: np.ndarray | None = None  # the values that a fresh direction is to leave as they are
     look, active, last = k, basis.waiting(), (0, np.inf)
     while basis.n_products < limit:
-        children = basis.expand(active[:block])
+        children = basis.expand(active[: min(block, limit - basis.n_products)])
         if basis.n_seen < look and len(children) and not basis.full(block):
             active = children
             continue
@@ -260,7 +264,7 @@ def _lanczos(
         if complete or (residual <= 1.0 and basis.n_seen >= k):
             top, scale = values[:k], max(tol, n * EPS) * np.abs(values).max()
             if complete or (settled is not None and np.all(top - settled <= scale)):
-                return values, basis.vectors(Y[:, :k]), basis.n_products, "solved"
+                return top, basis.vectors(Y[:, :k]), basis.lowest, basis.n_products, "solved"
             settled = top
             fresh = basis.draw(rng, block, values, Y, couplings, k)
             active = fresh if len(fresh) else basis.waiting()
@@ -276,8 +280,7 @@ def _lanczos(
         look = basis.n_seen + _steps(basis.n_seen, residual, *last)
         last = basis.n_seen, residual
     values, Y, _ = basis.ritz()
-    k = min(k, len(values))
-    return values, basis.vectors(Y[:, :k]), basis.n_products, "max_iter"
+    return values[:k], basis.vectors(Y[:, :k]), basis.lowest, basis.n_products, "max_iter"
 
 
 def _steps(n_seen: int, residual: float, n_before: int, before: float) -> int:
@@ -307,6 +310,7 @@ class _Basis:
         self.seen = np.zeros(capacity, dtype=bool)
         self.size = self.n_products = 0
         self.scale = 0.0  # of the images: what is much smaller is rounding
+        self.lowest = np.inf  # of all Ritz values: each is an upper bound of the smallest eigenvalue
 
     @property
     def n_seen(self) -> int:
@@ -323,50 +327,40 @@ class _Basis:
     def expand(self, which: np.ndarray) -> np.ndarray:
         """Apply A to waiting directions; gives the new directions that come of it."""
         known = self.size
-        images = np.asfortranarray(self.product(self.Q[:, which]))
+        images = self.product(self.Q[:, which])
         self.n_products += len(which)
         self.scale = max(self.scale, float(np.linalg.norm(images, axis=0).max()))
-        Q = self.Q[:, :known]
-        projected = Q.T @ images
-        images -= Q @ projected
-        self.H[:known, which] = projected
-        self.H[which, :known] = projected.T
+        projected = self._adopt(images, self.scale)
+        self.H[: self.size, which] = projected
+        self.H[which, : self.size] = projected.T
         self.seen[which] = True
-        for j, image in zip(which, images.T, strict=True):
-            self._append(image, j, known)
         return np.arange(known, self.size)
 
-    def _append(self, w: np.ndarray, parent: int | None, known: int) -> None:
-        """What a vector adds to the span, as a new direction; what it has of those above `known` is written down."""
-        before = float(np.linalg.norm(w))
-        for _ in range(2):  # once is not orthogonal enough
-            Q = self.Q[:, : self.size]
-            parts = Q.T @ w
-            w = w - Q @ parts
-            if parent is not None:
-                new = np.arange(known, self.size)
-                self.H[new, parent] += parts[new]
-                self.H[parent, new] += parts[new]
-            after = float(np.linalg.norm(w))
-            if after > 0.5 * before:
-                break
-            before = after
-        if after <= 4 * len(w) ** 0.5 * EPS * (self.scale if parent is not None else 1.0):
-            return
-        if self.size == self.Q.shape[1]:
-            return
-        self.Q[:, self.size] = w / after
-        if parent is not None:
-            self.H[self.size, parent] = self.H[parent, self.size] = after
-        self.size += 1
+    def _adopt(self, W: np.ndarray, scale: float) -> np.ndarray:
+        """What the columns of W add to the span, as new directions; gives Q'W.
+
+        A column that adds less than rounding makes of vectors of length `scale` adds nothing.
+        """
+        known, Q = self.size, self.Q[:, : self.size]
+        along, across = np.zeros((known, W.shape[1])), np.eye(W.shape[1])
+        # Once is not orthogonal enough. The second time they start from length one: what has lost half of it was noise.
+        for least in (4 * len(W) ** 0.5 * EPS * scale, 0.5):
+            parts = Q.T @ W
+            along += parts @ across
+            W, sizes, turn = _svd(W - Q @ parts)
+            new = sizes > least
+            W, across = W[:, new], (sizes[:, np.newaxis] * turn)[new] @ across
+        self.size = min(known + W.shape[1], self.Q.shape[1])
+        self.Q[:, known : self.size] = W[:, : self.size - known]
+        return np.vstack([along, across[: self.size - known]])
 
     def draw(self, rng: Any, count: int, *restart: Any) -> np.ndarray:
         """Fresh random directions outside of the span; makes room for them, with what `restart` takes."""
-        if restart and self.full(count + 1):
+        if restart and self.full((DOUBTS + 1) * count):
             self.restart(*restart)
         known, (n, capacity) = self.size, self.Q.shape
-        while self.size < min(known + count, capacity):
-            self._append(rng.standard_normal(n) / np.sqrt(n), None, known)
+        while missing := min(known + count, capacity) - self.size:
+            self._adopt(rng.standard_normal((missing, n)).T / np.sqrt(n), 1.0)
         return np.arange(known, self.size)
 
     def ritz(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -374,6 +368,7 @@ class _Basis:
         seen = np.flatnonzero(self.seen[: self.size])
         values, Y = np.linalg.eigh(self.H[np.ix_(seen, seen)])
         values, Y = values[::-1], Y[:, ::-1]
+        self.lowest = min(self.lowest, float(values[-1]))
         return values, Y, self.H[np.ix_(self.waiting(), seen)] @ Y
 
     def vectors(self, Y: np.ndarray) -> np.ndarray:
@@ -393,3 +388,10 @@ class _Basis:
         self.H[np.arange(keep), np.arange(keep)] = values[:keep]
         self.H[keep : self.size, :keep] = couplings[:, :keep]
         self.H[:keep, keep : self.size] = couplings[:, :keep].T
+
+
+def _svd(W: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The singular value decomposition of a tall matrix, from that of its small triangular factor."""
+    Q, R = np.linalg.qr(W)
+    U, sizes, turn = np.linalg.svd(R)
+    return Q @ U, sizes, turn

@@ -11,7 +11,7 @@ from mercer.gram.sources import stored
 from mercer.machines.expansions import KernelTransformer
 from mercer.parameters import Number
 from mercer.solvers import warn_unless_solved
-from mercer.threads import limit_threads
+from mercer.threads import limit_threads, one_blas_thread
 
 __all__ = ["SpectralMachine", "rounding"]
 
@@ -124,8 +124,9 @@ class SpectralMachine(KernelTransformer):
             # <v, phi(x) - m>, with v as a combination of the phi(x_i) - m
             sums = self.dual_coef_.sum(axis=1)
             self.dual_coef_ -= np.outer(sums, share[used])
-            self.intercept_ = -self.dual_coef_ @ with_mean[used]
-            diagonal = diagonal - 2 * with_mean + share @ with_mean
+            with one_blas_thread():
+                self.intercept_ = -self.dual_coef_ @ with_mean[used]
+                diagonal = diagonal - 2 * with_mean + share @ with_mean
         self._total = float(np.sum(weight * diagonal))
         return scores
 

@@ -77,7 +77,8 @@ class VectorKernel(Kernel):
 
 def matrix(spec: NativeSpec, X: Any, Y: Any) -> Any:
     """The kernel matrix of a native kernel."""
-    x, y = native_samples(X), native_samples(Y)
+    x = native_samples(X)
+    y = x if Y is X else native_samples(Y)
     return _native.kernel_matrix(*spec.arguments(), x, y, effective_n_threads(), "")
 
 
