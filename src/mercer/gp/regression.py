@@ -34,7 +34,8 @@ class GaussianProcessRegressor(KernelRegressor, GaussianProcess):
 
     .. math:: \log p(y) = -\tfrac12 y^T C^{-1} y - \tfrac12 \log |C| - \tfrac n2 \log 2\pi
 
-    by the steps of L-BFGS-B in their logarithms, with the derivatives that kernels have (`Kernel.vjp`).
+    by Newton's method in their logarithms, in a trust region, with the derivatives that kernels have (`Kernel.vjp`) and
+    the average information [3]_ for a Hessian.
 
     Parameters
     ----------
@@ -101,9 +102,9 @@ class GaussianProcessRegressor(KernelRegressor, GaussianProcess):
     Notes
     -----
     One evaluation of the evidence and all its slopes takes one Cholesky factor and one inverse in its place, n^3 flops
-    together, and a pass of the kernel for its derivatives; memory 8 n^2 bytes and the blocks of that pass, 8 n^2 more
-    where the kernel itself is not tuned. A spread costs O(n^2) for each new sample. By LAPACK: equal up to rounding
-    for any number of threads.
+    together, a pass of the kernel for its derivatives, and one product with the kernel matrix for each of its
+    parameters; memory 8 n^2 bytes and the blocks of that pass, 8 n^2 more where the kernel itself is not tuned. A
+    spread costs O(n^2) for each new sample. By LAPACK: equal up to rounding for any number of threads.
 
     The mean is that of ridge regression with the penalty noise / amplitude. The evidence need not have one maximum
     only: a short width with little noise may explain the data as well as a long width with much of it. `result_` says
@@ -114,6 +115,8 @@ class GaussianProcessRegressor(KernelRegressor, GaussianProcess):
     .. [1] C. Campbell, Y. Ying, Learning with Support Vector Machines, 2011, section 2.3.
     .. [2] C. E. Rasmussen, C. K. I. Williams, Gaussian Processes for Machine Learning, 2006, algorithm 2.1, eqs. 5.8,
        5.9 and 5.12.
+    .. [3] A. R. Gilmour, R. Thompson, B. R. Cullis, Average information REML: an efficient algorithm for variance
+       parameter estimation in linear mixed models, Biometrics 51, 1995.
 
     Examples
     --------
