@@ -215,3 +215,35 @@ def test_units_of_the_values_do_not_matter(curve):
     assert_allclose([given.amplitude_, given.noise_], np.mean(y**2) * np.array([1.0, 0.1]))
     nothing = GaussianProcessRegressor(optimize=False).fit(X, np.zeros(60))
     assert (nothing.amplitude_, nothing.noise_) == (1.0, 0.1)
+    with pytest.raises(ValueError, match=r"y must have finite squares, got values up to .*e\+160"):
+        GaussianProcessRegressor().fit(X, 1e160 * y)
+
+
+def test_more_widths_than_samples(rng):
+    """The information has no full rank, and the search ends all the same."""
+    X, y = rng.normal(size=(20, 30)), np.sin(np.linspace(0, 5, 20))
+    machine = GaussianProcessRegressor(RBF(gamma=np.full(30, 0.03)), normalize_y=True).fit(X, y)
+    assert machine.result_.status == "local"
+    given = GaussianProcessRegressor(RBF(gamma=np.full(30, 0.03)), normalize_y=True, optimize=False).fit(X, y)
+    assert machine.log_marginal_likelihood_ > given.log_marginal_likelihood_ + 1
+
+
+@pytest.mark.parametrize("normalize_y", [False, True])
+@pytest.mark.parametrize(
+    ("X", "y"),
+    [
+        ([[1.0]], [2.0]),
+        ([[0.0], [1.0], [2.0]], [3.0, 3.0, 3.0]),
+        ([[0.0], [1.0], [2.0]], [0.0, 0.0, 0.0]),
+        ([[1.0], [1.0], [1.0]], [0.0, 1.0, 3.0]),
+        ([[0.0], [1.0], [2.0]], [[0.0, 5.0], [1.0, 5.0], [3.0, 5.0]]),
+    ],
+    ids=["one sample", "equal values", "zeros", "equal samples", "an output of equal values"],
+)
+def test_searches_of_little_data_end(X, y, normalize_y):
+    machine = GaussianProcessRegressor(normalize_y=normalize_y).fit(X, y)
+    assert machine.result_.status == "local"
+    mean, std = machine.predict(X, return_std=True)
+    assert mean.shape == std.shape == np.shape(y)
+    assert np.isfinite(mean).all()
+    assert (std > 0).all()

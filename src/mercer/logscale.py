@@ -20,6 +20,8 @@ FIRST_RADIUS, LAST_RADIUS = 2.0, 1e-6
 ENOUGH, POOR, GOOD = 1e-4, 0.25, 0.75
 # Where no more than this part of the value is to be gained, rounding may hide it, and smaller slopes are a gain.
 HIDDEN = 1e-9
+# The least curvature, as a part of the mean: directions of which nothing is known are no reason for long steps.
+FLAT = 1e-4
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -172,9 +174,9 @@ def _freedom(theta: np.ndarray, slope: np.ndarray, low: np.ndarray, high: np.nda
 
 
 def _least_in_box(H: np.ndarray, g: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """The x between low and high of the least g' x + x' H x / 2, by way of |R x + R^-T g|^2 with R' R = H."""
+    """The x between low and high of about the least g' x + x' H x / 2, by way of |R x + R^-T g|^2 with R' R = H."""
     curvatures, directions = np.linalg.eigh(H)
-    roots = np.sqrt(np.maximum(curvatures, max(EPS * curvatures[-1], np.finfo(float).tiny)))[:, np.newaxis]
+    roots = np.sqrt(np.maximum(curvatures, max(FLAT * curvatures.mean(), np.finfo(float).tiny)))[:, np.newaxis]
     target = -(directions.T @ g)[:, np.newaxis] / roots
     return np.clip(lsq_linear(roots * directions.T, target[:, 0], (low, high), method="bvls").x, low, high)
 

@@ -195,6 +195,9 @@ class GaussianProcessRegressor(KernelRegressor, GaussianProcess):
     def _fit(self, X: Any, Y: np.ndarray, weight: np.ndarray) -> None:
         used = np.flatnonzero(weight)
         Y, weight = Y[used], weight[used]
+        with np.errstate(over="ignore"):
+            if not np.isfinite((Y**2).sum()):
+                raise ValueError(f"y must have finite squares, got values up to {np.abs(Y).max():.3g}.")
         centre, self._scale = np.zeros(Y.shape[1]), np.ones(Y.shape[1])
         if self.normalize_y:
             centre = np.average(Y, axis=0, weights=weight)
