@@ -104,7 +104,7 @@ spread = machine.latent(points)[1].reshape(across.shape)
 
 figure, axes = plt.subplots(ncols=2, figsize=(12, 4), sharey=True, layout="constrained")
 pictures = (
-    ("probability of the second class", probability, np.linspace(0, 1, 11), "coolwarm"),
+    ("probability of the second class", probability, [0, *np.arange(0.05, 1, 0.1), 1], "coolwarm"),
     ("spread of the function", spread, np.arange(0, 12), "viridis"),
 )
 for ax, (title, picture, levels, colours) in zip(axes, pictures, strict=True):
