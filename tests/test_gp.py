@@ -219,9 +219,9 @@ def test_units_of_the_values_do_not_matter(curve):
         GaussianProcessRegressor().fit(X, 1e160 * y)
 
 
-def test_more_widths_than_samples(rng):
+def test_more_widths_than_samples():
     """The information has no full rank, and the search ends all the same."""
-    X, y = rng.normal(size=(20, 30)), np.sin(np.linspace(0, 5, 20))
+    X, y = np.random.default_rng(0).normal(size=(20, 30)), np.sin(np.linspace(0, 5, 20))
     machine = GaussianProcessRegressor(RBF(gamma=np.full(30, 0.03)), normalize_y=True).fit(X, y)
     assert machine.result_.status == "local"
     given = GaussianProcessRegressor(RBF(gamma=np.full(30, 0.03)), normalize_y=True, optimize=False).fit(X, y)

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from mercer.gp.base import Prior
 from mercer.kernels import GapWeighted
-from mercer.logscale import _corrected, descend, descend_curved
+from mercer.logscale import _corrected, _least_in_box, descend, descend_curved
 
 HESSIAN = np.array([[2.0, 0.9], [0.9, 0.5]])
 CENTRE = np.array([1.0, -3.0])
@@ -61,6 +61,13 @@ def test_a_correction_is_what_the_last_step_has_shown():
     assert np.linalg.eigvalsh(corrected)[0] > 0
     assert _corrected(HESSIAN, step, -change) is HESSIAN  # the curvature would be negative
     assert _corrected(HESSIAN, step, np.full(2, np.nan)) is HESSIAN
+
+
+def test_a_direction_of_which_nothing_is_known_gets_no_long_step():
+    step = _least_in_box(np.diag([2.0, 0.0]), np.array([1.0, 1e-6]), np.full(2, -2.0), np.full(2, 2.0))
+    assert_allclose(step, [-0.5, -1e-2])
+    nothing = _least_in_box(np.zeros((2, 2)), np.array([1.0, -1e-6]), np.full(2, -2.0), np.full(2, 2.0))
+    assert_allclose(nothing, [-2.0, 2.0])
 
 
 def test_walls_and_ends_are_told():
