@@ -4,13 +4,25 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import lsq_linear, minimize
 
 from mercer.kernels import Kernel
 from mercer.kernels.samples import take
 from mercer.parameters import Number
 
-__all__ = ["Descent", "Packed", "descend", "limits", "smooth_parameters"]
+__all__ = ["Descent", "Packed", "descend", "descend_curved", "limits", "smooth_parameters"]
+
+# The first step of Newton's method multiplies no parameter by more than exp(2); where one fails that changes none by
+# more than a millionth, no step helps.
+FIRST_RADIUS, LAST_RADIUS = 2.0, 1e-6
+# A step is taken that gains this part of what the model expects; below a quarter of it the box shrinks, above three
+# quarters it may grow: algorithm 4.1 of J. Nocedal, S. J. Wright, Numerical Optimization, 2006.
+ENOUGH, POOR, GOOD = 1e-4, 0.25, 0.75
+# Where no more than this part of the value is to be gained, rounding may hide it, and smaller slopes are a gain.
+HIDDEN = 1e-9
+# The least curvature, as a part of the mean: directions of which nothing is known are no reason for long steps.
+FLAT = 1e-4
+EPS = float(np.finfo(np.float64).eps)
 
 
 def smooth_parameters(kernel: Kernel, X: Any) -> dict[str, Any]:
@@ -103,8 +115,76 @@ def descend(
     )
     theta = np.array(ended.x)
     value, slope = function(theta)
-    stopped = ((theta <= low) & (slope > 0)) | ((theta >= high) & (slope < 0))
-    stationarity = float(np.abs(np.where(stopped, 0.0, slope)).max())
+    stopped, stationarity = _freedom(theta, slope, low, high)
     n_iter = len(way) - 1
     status = "local" if stationarity <= tol else "max_iter" if n_iter >= max_iter else "stalled"
     return Descent(theta, value, stationarity, stopped, status, way)
+
+
+def descend_curved(
+    function: Callable[[np.ndarray], tuple[float, np.ndarray, np.ndarray]],
+    start: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    *,
+    tol: float,
+    max_iter: int,
+) -> Descent:
+    """Newton's method in a trust region, on a function that gives its value, gradient and about its Hessian.
+
+    Each step goes to the least value of a quadratic model in a box. Its curvature, positive semi-definite, is what the
+    function says, corrected by how the gradient changed over the last step: the update of BFGS. The steps end at
+    slopes of at most `tol`, or where no step in the smallest of boxes helps. Where the function is infinite, there
+    is a wall.
+    """
+    theta, way, radius = start, [start], FIRST_RADIUS
+    value, slope, curvature = function(theta)
+    model = curvature
+    while True:
+        stopped, stationarity = _freedom(theta, slope, low, high)
+        if stationarity <= tol or len(way) > max_iter:
+            status = "local" if stationarity <= tol else "max_iter"
+            break
+        step = _least_in_box(model, slope, np.maximum(low - theta, -radius), np.minimum(high - theta, radius))
+        expected = -float(slope @ step + 0.5 * step @ model @ step)
+        trial, size = np.clip(theta + step, low, high), float(np.abs(step).max())
+        value_there, slope_there, curvature_there = function(trial)
+        gain = (value - value_there) / expected
+        if expected <= HIDDEN * abs(value) and _freedom(trial, slope_there, low, high)[1] < stationarity:
+            gain = 1.0
+        change = slope_there - slope
+        if gain > GOOD:
+            radius = max(radius, 2 * size)
+        elif not gain >= POOR:  # or no number at all
+            radius = size / 4
+        if gain > ENOUGH:
+            theta, value, slope, curvature = trial, value_there, slope_there, curvature_there
+            way.append(theta)
+        elif radius < LAST_RADIUS:
+            status = "stalled"
+            break
+        model = _corrected(curvature, step, change)
+    return Descent(theta, value, stationarity, stopped, status, way)
+
+
+def _freedom(theta: np.ndarray, slope: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, float]:
+    """Which parameters want to go further than their limits, and the largest slope in the others."""
+    stopped = ((theta <= low) & (slope > 0)) | ((theta >= high) & (slope < 0))
+    return stopped, float(np.abs(np.where(stopped, 0.0, slope)).max())
+
+
+def _least_in_box(H: np.ndarray, g: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """The x between low and high of about the least g' x + x' H x / 2, by way of |R x + R^-T g|^2 with R' R = H."""
+    curvatures, directions = np.linalg.eigh(H)
+    roots = np.sqrt(np.maximum(curvatures, max(FLAT * curvatures.mean(), np.finfo(float).tiny)))[:, np.newaxis]
+    target = -(directions.T @ g)[:, np.newaxis] / roots
+    return np.clip(lsq_linear(roots * directions.T, target[:, 0], (low, high), method="bvls").x, low, high)
+
+
+def _corrected(H: np.ndarray, step: np.ndarray, change: np.ndarray) -> np.ndarray:
+    """The update of BFGS: H step becomes the change of the gradient, if that speaks of positive curvature."""
+    image = H @ step
+    expected, found = float(step @ image), float(step @ change)
+    if not (expected > 0 and found > EPS * expected):
+        return H
+    return H + np.outer(change, change) / found - np.outer(image, image) / expected

@@ -13,7 +13,7 @@ from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
 from sklearn.kernel_ridge import KernelRidge as TheirRidge
 
 from mercer.gp import GaussianProcessClassifier, GaussianProcessRegressor
-from mercer.gp.base import Prior
+from mercer.gp.base import Assessed, Prior
 from mercer.gp.evidence import RegressionEvidence
 from mercer.gp.laplace import LaplaceEvidence, averaged_sigmoid
 from mercer.kernels import RBF, Linear, Matern, RationalQuadratic
@@ -128,7 +128,7 @@ def test_leave_one_out_is_refitting(rng, include_noise):
 
 
 def check_slopes(evidence, at):
-    _, slopes = evidence(at)
+    slopes = evidence(at).slopes
     assert slopes.keys() == at.keys()
     for name in at:
         above, below = (evidence(at | {name: at[name] * np.exp(step)})[0] for step in (1e-4, -1e-4))
@@ -151,9 +151,40 @@ def test_a_wrong_slope_is_seen(rng):
     evidence = RegressionEvidence(Prior(RBF(gamma=0.5), X), y[:, np.newaxis], np.ones(40))
     with pytest.raises(AssertionError):
         check_slopes(
-            lambda at: (evidence(at)[0], {name: 1.001 * slope for name, slope in evidence(at)[1].items()}),
+            lambda at: Assessed(evidence(at)[0], {name: 1.001 * slope for name, slope in evidence(at).slopes.items()}),
             {"amplitude": 1.5, "noise": 0.2, "kernel__gamma": 0.5},
         )
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_curvature_is_the_average_information(rng, n_outputs):
+    """By dense matrices; and about minus the second derivatives, for many values that the prior makes."""
+    n, at = 300, {"amplitude": 1.5, "noise": 0.2, "kernel__gamma": np.array([0.5, 0.1])}
+    X = rng.normal(size=(n, 2))
+    kernel = RBF(gamma=at["kernel__gamma"])
+    K = kernel(X)
+    C = 1.5 * K + 0.2 * np.eye(n)
+    Y = np.linalg.cholesky(C) @ rng.normal(size=(n, n_outputs))
+    distances = [(column[:, np.newaxis] - column) ** 2 for column in X.T]
+    changes = [1.5 * K, 0.2 * np.eye(n), *(-1.5 * g * D * K for g, D in zip(kernel.gamma, distances, strict=True))]
+    alpha, inverse = np.linalg.solve(C, Y), np.linalg.inv(C)
+    information = [[0.5 * np.vdot(A @ alpha, inverse @ B @ alpha) for A in changes] for B in changes]
+    # The rows of either part of C are scaled by how well the values agree with it.
+    said = np.array([np.vdot(alpha, A @ alpha) for A in changes[:2]])
+    expected = np.array([n_outputs * np.vdot(inverse, A) for A in changes[:2]])
+    scale = ((expected / said) ** 0.25)[[0, 1, 0, 0]]
+    evidence = RegressionEvidence(Prior(kernel, X), Y, np.ones(n))
+    roots = np.concatenate([evidence(at).roots[name] for name in at])
+    assert_allclose(roots @ roots.T, np.outer(scale, scale) * information, rtol=1e-4, atol=1e-3)
+
+    def gradient(theta):
+        moved = np.exp(theta)
+        slopes = evidence({"amplitude": moved[0], "noise": moved[1], "kernel__gamma": moved[2:]}).slopes
+        return -np.concatenate([np.atleast_1d(slopes[name]) for name in at])
+
+    here = np.log([1.5, 0.2, *kernel.gamma])
+    exact = np.array([(gradient(here + h) - gradient(here - h)) / 2e-4 for h in 1e-4 * np.eye(4)])
+    assert np.linalg.norm(roots @ roots.T - exact) < 0.2 * np.linalg.norm(exact)
 
 
 def test_drawn_functions_have_the_moments_of_the_posterior(rng):

@@ -3,7 +3,8 @@
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -15,14 +16,11 @@ from mercer.callers import warn_caller
 from mercer.errors import IndefiniteError
 from mercer.kernels import Kernel, as_kernel
 from mercer.kernels.samples import n_samples, row_blocks, take
-from mercer.logscale import Packed, descend, limits, smooth_parameters
+from mercer.logscale import Packed, descend, descend_curved, limits, smooth_parameters
 from mercer.machines import KernelMachine
 from mercer.parameters import Number
 
-__all__ = ["EvidenceResult", "GaussianProcess", "Prior"]
-
-Evidence = Callable[[dict[str, Any]], tuple[float, dict[str, Any]]]
-"""From parameters to the log evidence and its slopes in the logarithms of them all."""
+__all__ = ["Assessed", "EvidenceResult", "GaussianProcess", "Prior"]
 
 # How far from its start a parameter may go that has no bounds of its own.
 FACTOR = 1e5
@@ -30,6 +28,8 @@ FACTOR = 1e5
 SMALLEST_STEP = 1e-14
 # Where a step leads to a matrix that cannot be factorised, the descent sees a wall: so many times what it began with.
 WALL = 1e3
+# Differences of products with K, for the curvature of the evidence, change parameters by this factor.
+NEARBY = 1 + 1e-5
 
 REMEDIES = {
     "max_iter": "It ran into max_iter. Raise max_iter or tol",
@@ -58,6 +58,20 @@ class EvidenceResult:
     """Wall-clock time."""
     evidences: np.ndarray = field(repr=False)
     """The log evidence reached from every start, shape (n_restarts_optimizer + 1,)."""
+
+
+class Assessed(NamedTuple):
+    """The log evidence at some parameters, and how it changes with their logarithms."""
+
+    log_evidence: float
+    slopes: dict[str, Any]
+    """Derivatives by the logarithms of all parameters, shaped as they are."""
+    roots: dict[str, np.ndarray] | None = None
+    """One row for each entry of each parameter: the inner products of two rows are about minus the second derivative.
+    None where that is not known."""
+
+
+Evidence = Callable[[dict[str, Any]], Assessed]
 
 
 class Optimize:
@@ -127,6 +141,22 @@ class Prior:
         found = {f"kernel__{name}": slope for name, slope in self.at(values).vjp(self.X, M).items()}
         return {name: found[name] * np.asarray(value) for name, value in values.items() if name in found}
 
+    def changes(self, values: dict[str, Any], V: np.ndarray, KV: np.ndarray) -> dict[str, list[np.ndarray]]:
+        """dK / dlog p V for all entries of the parameters p of the kernel among the values: differences to KV = K V."""
+        tuned = {name: value for name, value in values.items() if name.startswith("kernel__")}
+        if not tuned:
+            return {}
+        packed = Packed.of(tuned)
+        low, high = limits(packed, NEARBY, self.kernel)
+        found: dict[str, list[np.ndarray]] = {name: [] for name in tuned}
+        for name, part in packed.parts.items():
+            for k in range(part.start, part.stop):
+                theta = packed.start.copy()
+                theta[k] = low[k] if low[k] < theta[k] else high[k]
+                product = self.at(packed.values(theta)).dot(self.X, self.X, V)
+                found[name].append((product - KV) / (theta[k] - packed.start[k]))
+        return found
+
 
 class GaussianProcess(KernelMachine):
     """Base of the Gaussian processes: f ~ GP(0, amplitude * k), with parameters that maximise the evidence."""
@@ -184,14 +214,15 @@ class GaussianProcess(KernelMachine):
         packed = Packed.of(chosen)
         low, high = self._limits(packed, prior)
         objective = Objective(evidence, given, packed, size)
-        at_start, _ = objective(packed.start)  # a prior that does not work is refused, not avoided
-        objective.wall = at_start + WALL * (1 + abs(at_start))
+        curved = objective.curved(packed.start)[2] is not None
         rng = check_random_state(self.random_state)
         starts = [packed.start, *(rng.uniform(low, high) for _ in range(self.n_restarts_optimizer))]
-        ends = [
-            descend(objective, start, low, high, tol=self.tol, max_iter=self.max_iter, smallest_step=SMALLEST_STEP)
-            for start in starts
-        ]
+        how = (
+            partial(descend_curved, objective.curved)
+            if curved
+            else partial(descend, objective, smallest_step=SMALLEST_STEP)
+        )
+        ends = [how(start, low, high, tol=self.tol, max_iter=self.max_iter) for start in starts]
         best = min(ends, key=lambda end: end.value)
         values = given | packed.values(best.theta)
         self._keep_parameters(values)
@@ -282,28 +313,40 @@ class GaussianProcess(KernelMachine):
 
 
 class Objective:
-    """Minus the log evidence per sample, and its gradient in the logarithms of the parameters that are tuned."""
+    """Minus the log evidence per sample, with its derivatives in the logarithms of the parameters that are tuned."""
 
     def __init__(self, evidence: Evidence, given: dict[str, Any], packed: Packed, size: float):
         self.evidence, self.given, self.packed, self.size = evidence, given, packed, size
         self.n_evaluations = 0
-        self.wall: float | None = None
-        """What a matrix without a factor is worth; None: an error."""
-        self._last: tuple[bytes, float, np.ndarray] = (b"", 0.0, np.empty(0))
+        self._last: tuple[bytes, Any] = (b"", None)
+        at_start = self.curved(packed.start)[0]  # a prior that does not work is refused, not avoided
+        self.wall = at_start + WALL * (1 + abs(at_start))
 
     def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
-        if self._last[0] == theta.tobytes():
-            return self._last[1:]
-        self.n_evaluations += 1
+        """The value and its gradient; a wall where the matrix has no factor."""
+        value, slope, _ = self.curved(theta)
+        return (value, slope) if value < np.inf else (self.wall, np.zeros(len(theta)))
+
+    def curved(self, theta: np.ndarray) -> tuple[float, np.ndarray, Any]:
+        """The value, its gradient and about its Hessian, None if that is not known; infinite without a factor."""
+        if self._last[0] != theta.tobytes():
+            self._last = theta.tobytes(), self._at(theta)
+            self.n_evaluations += 1
+        return self._last[1]
+
+    def _at(self, theta: np.ndarray) -> tuple[float, np.ndarray, Any]:
         try:
-            value, slopes = self.evidence(self.given | self.packed.values(theta))
+            found = self.evidence(self.given | self.packed.values(theta))
         except IndefiniteError:
-            if self.wall is None:
+            if self.n_evaluations == 0:
                 raise
-            return self.wall, np.zeros(len(theta))
-        slope = np.concatenate([np.atleast_1d(slopes[name]) for name in self.packed.parts])
-        self._last = theta.tobytes(), -value / self.size, -slope / self.size
-        return self._last[1:]
+            return np.inf, np.full(len(theta), np.nan), None
+        slope = np.concatenate([np.atleast_1d(found.slopes[name]) for name in self.packed.parts])
+        curvature = None
+        if found.roots is not None:
+            roots = np.concatenate([found.roots[name] for name in self.packed.parts])
+            curvature = roots @ roots.T / self.size
+        return -found.log_evidence / self.size, -slope / self.size, curvature
 
 
 def in_float64(X: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import blas
 
-from mercer.gp.base import Prior
+from mercer.gp.base import Assessed, Prior
 from mercer.gp.factors import Factor
 
 __all__ = ["Conditioned", "RegressionEvidence"]
@@ -54,24 +54,56 @@ class RegressionEvidence:
             log_evidence -= 0.5 * p * float(repeated)
         return Conditioned(factor, alpha, log_evidence, spread)
 
-    def __call__(self, values: dict[str, Any]) -> tuple[float, dict[str, Any]]:
-        """The log evidence, and its slopes in the logarithms of the parameters.
+    def __call__(self, values: dict[str, Any]) -> Assessed:
+        """The log evidence, its slopes in the logarithms of the parameters, and roots of its curvature.
 
-        With G = (alpha alpha' - p C^-1) / 2 they are sum_ij G_ij dC_ij: one inverse in the place of the factor, and one
-        pass of the kernel over G. Its lower triangle is enough, twice: dC is symmetric.
+        With G = (alpha alpha' - p C^-1) / 2 the slopes are sum_ij G_ij dC_ij: one inverse in the place of the factor,
+        and one pass of the kernel over G. Its lower triangle is enough, twice: dC is symmetric.
+
+        The average information of a part of C is q times what is expected of it, with q how much more the values say
+        of the part than the prior expects: it makes steps too long where a part is too large, too short where it is too
+        small. Expected information has it the other way. Their geometric mean is taken, which is right for one part
+        alone up to third order: -log Z = n (u + q exp(-u)) / 2 is least a step log q away, and (q - 1) / q^1/2 is that.
         """
         n, p = self.Y.shape
         factor, alpha, log_evidence, spread = self.condition(values)
+        roots = self._roots(values, factor, alpha, spread)
         inverse = factor.inverse()
+        # What the values say of the two parts of C, tr(alpha' dC alpha), and what the prior expects, p tr(C^-1 dC).
+        said = {"noise": float(np.einsum("ij,ij->i", alpha, alpha) @ spread)}
+        expected = {"noise": p * float(np.diagonal(inverse) @ spread)}
+        said["amplitude"] = float(np.vdot(alpha, self.Y)) - said["noise"]
+        expected["amplitude"] = n * p - expected["noise"]
+        expected["noise"] += p * float((self.weight - 1).sum())
+        slopes: dict[str, Any] = {name: 0.5 * (said[name] - expected[name]) for name in said}
+        for name, rows in roots.items():
+            part = name if name in said else "amplitude"
+            if said[part] > 0 and expected[part] > 0:
+                rows *= (expected[part] / said[part]) ** 0.25  # q^-1/2 in their products
         twice = blas.dsyrk(1.0, alpha, beta=-float(p), c=inverse, lower=1, overwrite_c=1)
         twice[np.diag_indices(n)] *= 0.5
-        by_noise = float(np.diagonal(twice) @ spread)
-        slopes: dict[str, Any] = {
-            # amplitude K = C - noise, and sum_ij G_ij C_ij = (tr(alpha' Y) - n p) / 2.
-            "amplitude": 0.5 * (float(np.vdot(alpha, self.Y)) - n * p) - by_noise,
-            "noise": by_noise - 0.5 * p * float((self.weight - 1).sum()),
-        }
         # K is the amplitude's part of C. The transpose of the triangle lies in C order, as kernels like it.
         M = twice.T
         found = self.prior.slopes(values, M)
-        return log_evidence, slopes | {name: values["amplitude"] * slope for name, slope in found.items()}
+        slopes |= {name: values["amplitude"] * slope for name, slope in found.items()}
+        return Assessed(log_evidence, slopes, roots)
+
+    def _roots(
+        self, values: dict[str, Any], factor: Factor, alpha: np.ndarray, spread: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """The rows L^-1 dC alpha / sqrt 2, whose products are the average information, alpha' dC C^-1 dC alpha / 2.
+
+        It is the mean of the observed information, minus the second derivatives, and of what is expected of it, where C
+        is linear in the parameters; where it is not, as in kernels, what is left out is zero on average. The mean has
+        no traces of products of matrices, which either has: it costs products with alpha.
+        """
+        noisy = spread[:, np.newaxis] * alpha
+        clean = self.Y - noisy  # amplitude K alpha
+        amplitude = values["amplitude"]
+        inside = self.prior.changes(values, alpha, clean / amplitude)
+        changes = {"amplitude": [clean], "noise": [noisy]}
+        changes |= {name: [amplitude * change for change in each] for name, each in inside.items()}
+        return {
+            name: math.sqrt(0.5) * np.stack([factor.whiten(change).ravel() for change in each])
+            for name, each in changes.items()
+        }

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import blas
 from scipy.special import expit, log_expit, ndtr
 
-from mercer.gp.base import Prior
+from mercer.gp.base import Assessed, Prior
 from mercer.gp.factors import Factor
 from mercer.kernels.samples import row_blocks
 
@@ -117,7 +117,7 @@ class LaplaceEvidence:
         K *= values["amplitude"]
         return [find_mode(K, signs, self.weight) for signs in self.signs.T]
 
-    def __call__(self, values: dict[str, Any]) -> tuple[float, dict[str, Any]]:
+    def __call__(self, values: dict[str, Any]) -> Assessed:
         """The log evidence, and its slopes in the logarithms of the parameters.
 
         They are sum_ij G_ij dK_ij with G = (a a' - R) / 2 + u a', where R = W^1/2 B^-1 W^1/2 is the inverse of
@@ -152,7 +152,7 @@ class LaplaceEvidence:
         del K
         found = self.prior.slopes(values, M.T)
         slopes: dict[str, Any] = {"amplitude": by_amplitude}
-        return total, slopes | {name: values["amplitude"] * slope for name, slope in found.items()}
+        return Assessed(total, slopes | {name: values["amplitude"] * slope for name, slope in found.items()})
 
 
 def averaged_sigmoid(mean: np.ndarray, std: np.ndarray) -> np.ndarray:

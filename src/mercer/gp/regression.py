@@ -34,8 +34,9 @@ class GaussianProcessRegressor(KernelRegressor, GaussianProcess):
 
     .. math:: \log p(y) = -\tfrac12 y^T C^{-1} y - \tfrac12 \log |C| - \tfrac n2 \log 2\pi
 
-    by the steps of L-BFGS-B in their logarithms, with the derivatives that kernels have (`Kernel.vjp`). Several outputs
-    share the kernel, the amplitude and the noise; their evidences are multiplied.
+    by Newton's method in their logarithms, in a trust region, with the derivatives that kernels have (`Kernel.vjp`) and
+    the average information [3]_ for a Hessian. Several outputs share the kernel, the amplitude and the noise; their
+    evidences are multiplied.
 
     Parameters
     ----------
@@ -102,9 +103,9 @@ class GaussianProcessRegressor(KernelRegressor, GaussianProcess):
     Notes
     -----
     One evaluation of the evidence and all its slopes takes one Cholesky factor and one inverse in its place, n^3 flops
-    together, and a pass of the kernel for its derivatives; memory 8 n^2 bytes and the blocks of that pass, 8 n^2 more
-    where the kernel itself is not tuned. A spread costs O(n^2) for each new sample. By LAPACK: equal up to rounding
-    for any number of threads.
+    together, a pass of the kernel for its derivatives, and one product with the kernel matrix for each of its
+    parameters; memory 8 n^2 bytes and the blocks of that pass, 8 n^2 more where the kernel itself is not tuned. A
+    spread costs O(n^2) for each new sample. By LAPACK: equal up to rounding for any number of threads.
 
     The mean is that of ridge regression with the penalty noise / amplitude. The evidence need not have one maximum
     only: a short width with little noise may explain the data as well as a long width with much of it. `result_` says
@@ -115,6 +116,8 @@ class GaussianProcessRegressor(KernelRegressor, GaussianProcess):
     .. [1] C. Campbell, Y. Ying, Learning with Support Vector Machines, 2011, section 2.3.
     .. [2] C. E. Rasmussen, C. K. I. Williams, Gaussian Processes for Machine Learning, 2006, algorithm 2.1, eqs. 5.8,
        5.9 and 5.12.
+    .. [3] A. R. Gilmour, R. Thompson, B. R. Cullis, Average information REML: an efficient algorithm for variance
+       parameter estimation in linear mixed models, Biometrics 51, 1995.
 
     Examples
     --------
@@ -169,6 +172,9 @@ class GaussianProcessRegressor(KernelRegressor, GaussianProcess):
     def _fit_columns(self, X: Any, Y: np.ndarray, weight: np.ndarray) -> None:
         used, prior = np.flatnonzero(weight), self._make_prior(X, weight)
         Y, weight = Y[used], weight[used]
+        with np.errstate(over="ignore"):
+            if not np.isfinite((Y**2).sum()):
+                raise ValueError(f"y must have finite squares, got values up to {np.abs(Y).max():.3g}.")
         centre, self._scale = np.zeros(Y.shape[1]), np.ones(Y.shape[1])
         if self.normalize_y:
             centre = np.average(Y, axis=0, weights=weight)

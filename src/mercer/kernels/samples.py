@@ -76,9 +76,9 @@ def weighted(X: Any, sample_weight: Any) -> tuple[Any, np.ndarray]:
     return (X, w) if w.all() else (take(X, np.flatnonzero(w)), w[w > 0])
 
 
-def row_blocks(n: int, m: int) -> Iterator[slice]:
-    """Slices over n rows such that a block of an (n, m) matrix stays within `BLOCK_ENTRIES`."""
-    step = max(1, BLOCK_ENTRIES // max(1, m))
+def row_blocks(n: int, m: int, entries: int | None = None) -> Iterator[slice]:
+    """Slices over n rows such that a block of an (n, m) matrix stays within so many entries, or `BLOCK_ENTRIES`."""
+    step = max(1, (entries or BLOCK_ENTRIES) // max(1, m))
     return (slice(start, min(start + step, n)) for start in range(0, n, step))
 
 

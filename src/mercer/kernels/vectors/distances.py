@@ -1,5 +1,6 @@
 """Kernels of the distance between two vectors."""
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +13,12 @@ from mercer.parameters import Number
 
 # Scaled distances beyond which every Matérn kernel that is not computed natively is 0.
 FAR = 1e5
+# Of those that are, dk/dt exp(u) with u^2 = 2 nu t.
+MATERN_SLOPES: dict[float, Callable[[np.ndarray], Any]] = {
+    0.5: lambda u: -0.5 / u,
+    1.5: lambda _: -1.5,
+    2.5: lambda u: -5 / 6 * (1 + u),
+}
 
 
 class RBF(VectorKernel):
@@ -370,7 +377,9 @@ class Matern(_LengthScaleKernel):
             # d/du (u^nu K_nu(u)) = -u^nu K_{nu-1}(u), eq. 9.6.28 of Abramowitz and Stegun, and du/dt = nu/u.
             # Where t = 0 the slope may be infinite, but it is only ever multiplied by differences that are 0.
             u = np.minimum(np.sqrt(2 * self.nu) * np.sqrt(np.where(T > 0, T, 1.0)), FAR)
-            slope = np.where(T > 0, -self.nu * _bessel(u, self.nu, self.nu - 1) / u, 0.0)
+            closed = MATERN_SLOPES.get(self.nu)
+            slope = -self.nu * _bessel(u, self.nu, self.nu - 1) / u if closed is None else closed(u) * np.exp(-u)
+            slope[T == 0] = 0.0
         return {"length_scale": self._length_scale_vjp(W * slope, T, X, Y)}
 
 

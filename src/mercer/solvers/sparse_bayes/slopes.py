@@ -33,16 +33,17 @@ def row_slopes(problem: SparseBayesProblem, result: SparseBayesResult) -> np.nda
     >>> t = np.array([[1.0], [2.0], [3.1]])
     >>> problem = SparseBayesProblem(MatrixDesign(np.array([[1.0, 2.0, 3.0]])), t, np.ones(3), noise=0.1)
     >>> row_slopes(problem, SparseBayes().solve(problem)).round(2)
-    array([[-0.6 , -1.2 ,  0.42]])
+    array([[-0.22, -0.43,  0.36]])
     """
     m = problem.design.m
     rows, functions = problem.design.rows(result.members % m), result.members // m
     mean, covariance = result.mean, result.covariance
     if problem.likelihood == "gaussian":
+        assert result.noise is not None
         beta = 1.0 / result.noise
         residuals = problem.targets[:, 0] - mean @ rows
         return beta * problem.weight * (np.outer(mean, residuals) - covariance @ rows)
-    K, n = problem.n_functions, problem.design.n
+    K = problem.n_functions
     blocks = [np.flatnonzero(functions == k) for k in range(K)]
     P = problem.probabilities(np.array([mean[at] @ rows[at] for at in blocks]))
     R = problem.residuals(P)
@@ -55,7 +56,7 @@ def row_slopes(problem: SparseBayesProblem, result: SparseBayesResult) -> np.nda
     G = _curvature_slopes(problem, P, covariance, rows, blocks)
     u = covariance @ np.einsum("an,an->a", rows, G[functions])
     moved = np.array([u[at] @ rows[at] for at in blocks])
-    bent = np.array([sum((problem.curvature(P, k, l) * moved[l] for l in range(K)), np.zeros(n)) for k in range(K)])
+    bent = np.array([sum(problem.curvature(P, k, j) * moved[j] for j in range(K)) for k in range(K)])
     return slopes + mean[:, np.newaxis] * (G - bent)[functions] + u[:, np.newaxis] * R[functions]
 
 
