@@ -5,7 +5,6 @@ from mercer import rvm
 ROOMS = (rvm,)
 MACHINES = {
     "RelevanceVectorRegressor": lambda: rvm.RelevanceVectorRegressor(),
-    "RelevanceVectorRegressor augmented": lambda: rvm.RelevanceVectorRegressor(variance="augmented"),
     "RelevanceVectorRegressor EM": lambda: rvm.RelevanceVectorRegressor(algorithm="em", tol=0.1),
     "RelevanceVectorClassifier": lambda: rvm.RelevanceVectorClassifier(),
     "RelevanceVectorClassifier ovr": lambda: rvm.RelevanceVectorClassifier(multi_class="ovr"),

@@ -144,7 +144,7 @@ class RelevanceVectorRegressor(KernelRegressor, RelevanceVectorMachine):
     (True, 0.008)
     >>> mean, std = machine.predict([[0.0]], return_std=True)
     >>> mean.round(1), std.round(2)
-    (array([1.]), array([0.11]))
+    (array([1.1]), array([0.1]))
     """
 
     _parameters = {  # noqa: RUF012

@@ -1,16 +1,20 @@
 """What the likelihoods have in common with a Gaussian: moments of basis functions, a posterior, an evidence."""
 
 from abc import ABC, abstractmethod
+from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
 
+from mercer.kernels.samples import row_blocks
 from mercer.problems.sparse_bayes import Gamma, SparseBayesProblem
 from mercer.solvers.sparse_bayes.analysis import best_precision, gain_at
 from mercer.solvers.sparse_bayes.posterior import Noise, Posterior, factorise
 
 __all__ = ["GaussianModel", "LaplaceModel", "Model", "Weights", "make_model"]
 
+# Products of unit vectors that differ by less may be those of equal ones.
+EQUAL = 1e-12
 # The least and the largest variance of the noise, as parts of the mean square of the targets.
 LEAST_NOISE, LARGEST_NOISE = 1e-10, 1e3
 # The first guess, as a part of their variance.
@@ -58,14 +62,17 @@ class Weights(NamedTuple):
 class Model(ABC):
     """A problem with its basis functions scaled to unit norm, and the noise as it is now.
 
-    A basis function that is zero on all samples is no candidate.
+    A basis function that is zero on all samples is no candidate, and of equal ones the first alone is.
     """
 
     beta: float = 1.0
 
     def __init__(self, problem: SparseBayesProblem):
         self.problem = problem
-        squares, products = self._pass(problem.weight * problem.targets.T)
+        mark = np.random.default_rng(0).normal(size=(1, problem.design.n))
+        squares, products = self._pass(np.concatenate([problem.weight * problem.targets.T, mark]))
+        squares[self._copies(products[-1], squares)] = 0.0
+        products = products[:-1]
         # Priors are of the precisions as they are.
         norms = np.sqrt(squares) if not problem.precision_prior else np.where(squares > 0, 1.0, 0.0)
         with np.errstate(divide="ignore"):
@@ -82,6 +89,20 @@ class Model(ABC):
             squares[block] = np.square(rows) @ weight
             products[:, block] = vectors @ rows.T
         return squares, products
+
+    def _copies(self, marks: np.ndarray, squares: np.ndarray) -> np.ndarray:
+        """Basis functions that have the values of an earlier one, found by their products with a random vector."""
+        order = np.argsort(marks, kind="stable")
+        near = np.abs(np.diff(marks[order])) <= EQUAL * np.sqrt(squares[order[1:]])
+        alike = np.sort(order[np.append(near, False) | np.append(False, near)])
+        seen, copies = set(), []
+        for block in row_blocks(len(alike), self.problem.design.n):
+            for i, row in zip(alike[block], self.problem.design.rows(alike[block]), strict=True):
+                digest = blake2b(row.tobytes()).digest()
+                if digest in seen:
+                    copies.append(i)
+                seen.add(digest)
+        return np.array(copies, dtype=np.intp)
 
     def rows(self, members: np.ndarray) -> np.ndarray:
         """The scaled basis functions of some weights."""
