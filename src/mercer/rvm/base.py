@@ -297,11 +297,16 @@ class RelevanceVectorMachine(KernelMachine):
 
     def _variances(self, X: Any) -> np.ndarray:
         """Of all functions at new samples, shape (n, n_functions)."""
-        values = self.basis_values(X)
-        n_functions = len(self.dual_coef_)
-        found = np.empty((len(values), n_functions))
-        for k in range(n_functions):
-            at = np.flatnonzero(self.functions_ == k)
-            part = values[:, at]
-            found[:, k] = np.einsum("ij,ij->i", part @ self.sigma_[np.ix_(at, at)], part)
-        return np.maximum(found, 0.0)
+        return np.maximum(np.einsum("ikk->ik", self._covariances(X)), 0.0)
+
+    def _covariances(self, X: Any) -> np.ndarray:
+        """Of all functions with each other at new samples, shape (n, n_functions, n_functions)."""
+        values, K = self.basis_values(X), len(self.dual_coef_)
+        of_function = [np.flatnonzero(self.functions_ == k) for k in range(K)]
+        found = np.zeros((len(values), K, K))
+        for k, at in enumerate(of_function):
+            reached = values[:, at] @ self.sigma_[at]
+            for j in range(k + 1):
+                cross = np.einsum("ij,ij->i", reached[:, of_function[j]], values[:, of_function[j]])
+                found[:, k, j] = found[:, j, k] = cross
+        return found

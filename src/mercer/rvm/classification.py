@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from scipy.special import logsumexp
 
 from mercer.gram.designs import Design
 from mercer.machines import ClassWeight, LogOddsClassifier
@@ -48,8 +49,9 @@ class RelevanceVectorClassifier(LogOddsClassifier, RelevanceVectorMachine):
     multi_class : {"softmax", "ovr"}, default="softmax"
         For more than two classes: one joint model, or one for each class against the rest, which is quicker.
     probabilities : {"averaged", "mode"}, default="averaged"
-        "averaged": over the posterior of the weights, by the approximation of the probit [B eq 4.153]: near one half
-        where the model knows little. "mode": those of the most probable weights.
+        "averaged": over the posterior of the weights, by the approximation of the probit [B eq 4.153], for the softmax
+        that of every pair of classes: nearer to equal where the model knows little. "mode": those of the most probable
+        weights.
     class_weight : None, "balanced" or dict, default=None
         Factors of the weights of the samples by class; "balanced": in inverse proportion to their total weights.
     alpha_prior : None or (shape, rate), default=None
@@ -220,8 +222,22 @@ class RelevanceVectorClassifier(LogOddsClassifier, RelevanceVectorMachine):
 
     def _raw_decision(self, X: Any) -> np.ndarray:
         values = super()._raw_decision(X)
-        if self.probabilities == "averaged":
+        averaged = self.probabilities == "averaged"
+        if values.shape[1] > 1 and self.multi_class == "softmax":
+            return _log_averaged_softmax(values, self._covariances(X)) if averaged else values
+        if averaged:
             values = values / np.sqrt(1.0 + np.pi / 8 * self._variances(X))  # [B eqs 4.153-4.154]
-        if values.shape[1] > 1 and self.multi_class == "ovr":
-            return -np.logaddexp(0.0, -values)  # the logarithm of the probability against the rest
-        return values
+        # Of several functions, the logarithms of the probabilities against the rest.
+        return values if values.shape[1] == 1 else -np.logaddexp(0.0, -values)
+
+
+def _log_averaged_softmax(mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+    """Logarithms of the softmax of Gaussian functions, averaged over them, up to a constant of the sample.
+
+    Of a class, -log sum_j exp(-d_j / sqrt(1 + pi/8 v_j)), where d_j and v_j are mean and variance of the difference of
+    its function and that of class j: for two classes the approximation by the probit.
+    """
+    variance = np.einsum("ikk->ik", covariance)
+    spread = np.maximum(variance[:, :, np.newaxis] + variance[:, np.newaxis] - 2 * covariance, 0.0)
+    differences = mean[:, :, np.newaxis] - mean[:, np.newaxis]
+    return -logsumexp(-differences / np.sqrt(1.0 + np.pi / 8 * spread), axis=2)
