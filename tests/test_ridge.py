@@ -200,6 +200,14 @@ def test_values_whose_squares_are_no_floats(size, kernel, alpha):
     assert_allclose(result.x / size, solve_spd(make_gram(KERNEL, X), 0.1, y).x, rtol=1e-10)
 
 
+@pytest.mark.parametrize("d", [3, 60], ids=["features", "kernel"])
+@pytest.mark.parametrize("alpha", [1.0, "loo"])
+def test_kernel_values_too_large_for_floats(d, alpha):
+    X, y = lesson(d=d)
+    with pytest.raises(ValueError, match="kernel values, times the weights, are too large"):
+        KernelRidge(Linear(), alpha=alpha).fit(1e200 * X, y)
+
+
 def test_a_ridge_that_outweighs_the_matrix(float32, monkeypatch):
     monkeypatch.setattr(spd, "STEPS_FOR_A_FACTOR", 1)
     X, y = lesson()
@@ -234,6 +242,23 @@ def test_rank_deficient_systems_without_a_penalty(alpha):
         KernelRidge(Linear(), alpha=alpha).fit(np.column_stack([X, X[:, :1]]), y)
     with pytest.raises(SingularError, match="no ridge"):
         KernelRidge(KERNEL, alpha=0.0, memory=0.01).fit(*twice)
+    with pytest.raises(SingularError, match=r"linear combinations .* too small"):
+        KernelRidge(KERNEL, alpha=alpha, leave_one_out=True).fit(*twice)
+
+
+@pytest.mark.parametrize("alpha", [1e-300, 1e-18, [1e-18]])
+def test_fewer_features_than_samples_need_a_penalty(alpha):
+    """The features are independent, but the samples are not."""
+    with pytest.raises(SingularError, match="too small to regularise"):
+        KernelRidge(Linear(), alpha=alpha).fit(*lesson())
+
+
+@pytest.mark.parametrize("alpha", [1e-13, [1e-13]])
+def test_a_solution_without_digits_is_none(alpha):
+    X, y = lesson(n=100)
+    with pytest.warns(ConvergenceWarning, match="status stalled"):
+        machine = KernelRidge(Linear(), alpha=alpha).fit(X, y)
+    assert machine.result_.relative_residual > 1e-3
 
 
 @pytest.mark.parametrize("alpha", [0.1, [0.1, 1.0]])
@@ -254,6 +279,15 @@ def test_penalties_that_are_refused():
             KernelRidge(alpha=alpha).fit(X, y)
     with pytest.raises(ValueError, match=r"^norm_bound must be"):
         KernelRidge(norm_bound=0.0).fit(X, y)
+
+
+@pytest.mark.parametrize("bound", [1e-200, 1e200])
+def test_bounds_whose_squares_are_no_floats(bound):
+    X, y = lesson()
+    machine = KernelRidge(KERNEL, norm_bound=bound).fit(X, y)
+    assert machine.result_.status == "solved"
+    expected = y if bound > 1 else bound * KERNEL(X) @ y / np.sqrt(y @ KERNEL(X) @ y)
+    assert_allclose(machine.predict(X), expected, rtol=1e-8)
 
 
 def test_eigenvectors_that_do_not_fit_the_memory():
@@ -282,7 +316,7 @@ def test_pruning():
     machine = KernelRidge(KERNEL, alpha=0.3, fit_intercept=True).fit(X, y)
     before = machine.dual_coef_.copy()
     half = machine.prune(0.5)
-    assert len(half.support_) == 50
+    assert len(half.support_) == len(machine.prune(np.float32(0.5)).support_) == 50
     assert_array_equal(half.support_vectors_, X[half.support_])
     assert_array_equal(machine.dual_coef_, before)
     assert np.abs(half.predict(X) - machine.predict(X)).max() < 0.1

@@ -22,6 +22,7 @@ from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.samples import in_full, n_samples, take
 from mercer.solvers import solve_spd
+from mercer.solvers.spd import DIGITS
 
 __all__ = [
     "FeatureProblem",
@@ -139,9 +140,12 @@ class RidgeProblem(ABC):
         return np.sqrt(np.einsum("i,ij,ij->j", self.weight, V, V))
 
     def goal(self, alpha: float, coefficients: np.ndarray, tol: float) -> np.ndarray:
-        """How small the residuals of the system are to be: more than rounding in products with K lets them be."""
-        along = self.norms(coefficients / self.weight[:, np.newaxis])
-        return np.maximum(tol * self.norms(self.Y), EPS * (self.trace + alpha) * along)
+        """How small the residuals of the system are to be: more than rounding in products with K lets them be.
+
+        But where rounding leaves less than `DIGITS` of a solution, it is none.
+        """
+        sizes, along = self.norms(self.Y), self.norms(coefficients / self.weight[:, np.newaxis])
+        return np.maximum(tol * sizes, np.minimum(EPS * (self.trace + alpha) * along, DIGITS * sizes))
 
     @property
     @abstractmethod
@@ -270,7 +274,8 @@ class FeatureProblem(RidgeProblem):
         matrix.reshape(-1)[:: len(matrix) + 1] += alpha
         norm = float(np.abs(matrix).sum(axis=0).max())
         factor, failed = lapack.dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
-        if failed or lapack.dpocon(factor, norm, uplo="L")[0] < EPS:
+        # Of the system of all samples, which has the eigenvalue alpha, the coefficients are to be a solution, too.
+        if failed or lapack.dpocon(factor, norm, uplo="L")[0] < EPS or alpha <= EPS * norm:
             raise SingularError(
                 f"The system of {len(matrix)} features is singular, alpha={alpha:.3g} is too small to regularise it."
             )
@@ -289,7 +294,7 @@ class FeatureProblem(RidgeProblem):
                 b, residual = b + shift, residual - shift
             goal = np.maximum(self.goal(alpha, x, tol), np.finfo(float).tiny)
             distance = float((self.norms(residual) / goal).max())
-            if distance <= 1.0 or distance > 0.5 * before:
+            if distance <= 1.0 or not distance <= 0.5 * before:
                 break
             before = distance
         result = self.certify(alpha, x, products, b, tol, "primal", n_iter=n_iter)
