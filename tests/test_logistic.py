@@ -13,6 +13,7 @@ from mercer.kernels import RBF, Sigmoid
 from mercer.logistic import KernelLogisticRegression
 from mercer.problems import logistic
 from mercer.solvers import LogisticNewton
+from mercer.solvers.logistic import Curvature
 
 several = pytest.mark.parametrize("n_classes", [2, 3])
 
@@ -76,6 +77,47 @@ def test_separated_classes_have_a_solution(rng):
     machine = KernelLogisticRegression("linear", C=1e6).fit(X, [0, 0, 1, 1])
     assert machine.result_.status == "solved"
     assert machine.predict_proba(X)[:, 1] == pytest.approx([0, 0, 1, 1], abs=1e-3)
+
+
+@several
+def test_large_prices_are_solved_in_their_objective_too(rng, n_classes):
+    """A difference of 1e-6 in a probability is one of 1e4 in a coefficient."""
+    X, y = lesson(rng, n_classes)
+    result = KernelLogisticRegression(RBF(gamma=0.3), C=1e10).fit(X, y).result_
+    assert result.status == "solved"
+    assert result.relative_gap <= 1e-6
+
+
+@several
+def test_features_far_from_the_origin(rng, n_classes):
+    """The intercepts take the distance, which is all that kernel values show at first sight."""
+    X, y = lesson(rng, n_classes)
+    near, far = (KernelLogisticRegression("linear").fit(X + shift, y) for shift in (0.0, 1e4))
+    assert far.result_.status == "solved"
+    assert_allclose(far.coef_, near.coef_, rtol=1e-5)
+    assert_allclose(far.predict_proba(X + 1e4), near.predict_proba(X), atol=1e-5)
+    with pytest.warns(ConvergenceWarning, match="status stalled"):  # rounding has left nothing of the features
+        KernelLogisticRegression("linear").fit(X + 1e8, y)
+
+
+def test_numbers_that_are_too_large(rng):
+    X, y = lesson(rng, 2)
+    with pytest.raises(ValueError, match="Prices, C times the weights, times kernel values are too large"):
+        KernelLogisticRegression(C=1e300).fit(X, y)
+    with pytest.raises(ValueError, match="Kernel values of these samples are too large"):
+        KernelLogisticRegression("linear").fit(1e200 * X, y)
+
+
+@several
+def test_rounding_in_the_preconditioner(rng, monkeypatch, n_classes):
+    """It may be indefinite then; the steps are made all the same."""
+    X, y = lesson(rng, n_classes)
+    expected = KernelLogisticRegression().fit(X, y).decision_function(X)
+    compressed, n_functions = Curvature.compressed, 1 if n_classes == 2 else n_classes
+    monkeypatch.setattr(Curvature, "compressed", lambda self, F: compressed(self, F) - 2 * np.eye(len(y) * n_functions))
+    machine = KernelLogisticRegression().fit(X, y)
+    assert machine.result_.status == "solved"
+    assert_allclose(machine.decision_function(X), expected, atol=1e-4)
 
 
 @several

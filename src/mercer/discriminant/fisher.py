@@ -8,7 +8,7 @@ from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.discriminant.classes import Priors, apart, means_of
-from mercer.errors import IndefiniteError
+from mercer.errors import IndefiniteError, SingularError
 from mercer.gram.checks import as_matrix
 from mercer.machines import KernelClassifier, KernelTransformer
 from mercer.parameters import Number
@@ -195,6 +195,11 @@ class KernelFisherDiscriminant(KernelClassifier, KernelTransformer):
             factor = cho_factor(spread, lower=True, overwrite_a=True, check_finite=False)
         except LinAlgError:
             smallest = float(np.linalg.eigvalsh(K)[0])
+            if smallest >= -len(K) * np.finfo(float).eps * float(np.abs(np.diagonal(K)).max()):
+                raise SingularError(
+                    f"alpha={self.alpha:.3g} is too small: some directions of feature space have no spread within "
+                    "classes, and rounding hides it."
+                ) from None
             raise IndefiniteError(
                 "KernelFisherDiscriminant needs a positive semi-definite kernel matrix: its smallest eigenvalue is "
                 f"{smallest:.3g}; repair it, see mercer.gram.Repair."

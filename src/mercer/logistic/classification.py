@@ -45,7 +45,8 @@ class KernelLogisticRegression(KernelClassifier):
     class_weight : None, "balanced" or dict, default=None
         Factors of C for the classes; "balanced": in inverse proportion to their total weights.
     tol : float > 0, default=1e-6
-        Largest violation of the optimality conditions, in units of probability; smaller is more exact.
+        Largest violation of the optimality conditions, in units of probability, and largest relative gap; smaller is
+        more exact.
     max_iter : int >= 1, default=100
         Most Newton steps.
     memory : float > 0 or "auto", default="auto"

@@ -29,7 +29,7 @@ class Labelled(Machine):
         if len(self.classes_) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs at least 2 classes among the samples of positive weight, got "
-                f"{len(self.classes_)} class: {self.classes_[0]!r}."
+                f"{len(self.classes_)} class: {self.classes_.tolist()[0]!r}."
             )
         codes = np.full(len(y), -1)
         codes[used] = seen
