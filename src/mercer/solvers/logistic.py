@@ -15,9 +15,10 @@ from mercer.solvers.base import Certificate, History
 
 __all__ = ["LogisticNewton", "LogisticResult"]
 
-# Rows of the matrix that the preconditioner factorises, at most, and the least rank for many classes.
-PRECONDITIONER, LEAST_RANK = 1000, 32
-CONJUGATE_STEPS = 500
+# Rank of the preconditioner, in roots of n / n_functions: its making costs as much as some products with K. Where it
+# leaves conjugate gradients more than a few steps, that is not enough, up to a number of rows of what it factorises.
+RANK, LEAST_RANK, MOST_ROWS = 6, 32, 1000
+FEW_STEPS, CONJUGATE_STEPS = 60, 500
 # Newton's equations are solved to this part of the violation, and to the same part of its square once that is smaller.
 # But no step needs to make more of it than this.
 LOOSE, LEAST_REDUCTION = 0.1, 1e-3
@@ -56,7 +57,7 @@ class LogisticNewton(BaseEstimator):
 
     is symmetric and never worse conditioned than the prior. The intercepts are part of W: what they can undo is
     projected out of V. The preconditioner is the same matrix with the partial Cholesky factor of K in its place
-    (`mercer.gram.low_rank`); where its rank is that of K, as for few samples or features, one or two steps are enough.
+    (`mercer.gram.low_rank`); where its rank is that of K, as for few features, one or two steps are enough.
 
     Parameters
     ----------
@@ -73,7 +74,8 @@ class LogisticNewton(BaseEstimator):
     Notes
     -----
     A Newton step costs some products with K, O(n^2 n_functions) each, and O(n r^2 n_functions^2) for the preconditioner
-    of rank r <= 1000 / n_functions. By BLAS and LAPACK: equal up to rounding for any number of threads.
+    of rank r = 6 sqrt(n / n_functions), or up to 1000 / n_functions where that is not enough. By BLAS and LAPACK: equal
+    up to rounding for any number of threads.
 
     References
     ----------
@@ -115,7 +117,9 @@ class LogisticNewton(BaseEstimator):
         gram, k = problem.gram, problem.n_functions
         if float(problem.prices.sum()) * float(gram.diag().max()) > LARGEST:
             raise ValueError("Prices, C times the weights, times kernel values are too large for float64; lower C.")
-        factor = problem.centred(low_rank(gram, min(gram.n, max(LEAST_RANK, PRECONDITIONER // k))).factor)
+        most = min(gram.n, max(LEAST_RANK, MOST_ROWS // k))
+        rank = min(most, max(LEAST_RANK, int(RANK * np.sqrt(gram.n / k))))
+        factor = problem.centred(low_rank(gram, rank).factor)
         A = KA = np.zeros_like(problem.targets)
         b = best_intercepts(problem, KA, np.zeros(k))
         records: list[tuple[float, ...]] = []
@@ -131,10 +135,18 @@ class LogisticNewton(BaseEstimator):
             if n_iter >= self.max_iter or (blind and violation > 0.5 * last):
                 break
             enough = LOOSE * violation * min(1.0, max(violation, LEAST_REDUCTION))
-            step, along, steps = _newton_step(problem, Curvature(problem, KA + b), factor, D, KD, enough)
+            curvature = Curvature(problem, KA + b)
+            if rank < most:
+                step, along, steps = _newton_step(problem, curvature, factor, D, KD, enough, FEW_STEPS)
+                n_products += steps
+                if steps >= FEW_STEPS:
+                    rank, factor = most, problem.centred(low_rank(gram, most).factor)
+            if rank == most:
+                step, along, steps = _newton_step(problem, curvature, factor, D, KD, enough, CONJUGATE_STEPS)
+                n_products += steps
             length, b, change = _search(problem, A, KA, b, step, along, -float(np.vdot(D, along)))
             A, KA = A + length * step, KA + length * along
-            n_iter, n_products, last = n_iter + 1, n_products + 1 + steps, violation
+            n_iter, n_products, last = n_iter + 1, n_products + 1, violation
             blind = abs(change) <= ROUNDING * (1 + abs(records[-1][1]))
         return self._certify(problem, A, b, n_products, records, time.perf_counter() - began)
 
@@ -268,7 +280,13 @@ def _search(
 
 
 def _newton_step(
-    problem: LogisticProblem, curvature: Curvature, factor: np.ndarray, q: np.ndarray, Kq: np.ndarray, enough: float
+    problem: LogisticProblem,
+    curvature: Curvature,
+    factor: np.ndarray,
+    q: np.ndarray,
+    Kq: np.ndarray,
+    enough: float,
+    most: int,
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """D with D + W K D = q, K D, and the number of products with K; the equations are off by V times what is left."""
     r, k = factor.shape[1], q.shape[1]
@@ -287,11 +305,12 @@ def _newton_step(
     z = precondition(left)
     p, rho = z, float(np.vdot(left, z))
     steps = 0
-    while steps < CONJUGATE_STEPS and problem.violation(curvature.times(left)) > enough:
+    while steps < most and problem.violation(curvature.times(left)) > enough:
         KVp = problem.product(curvature.times(p))
         Bp = p + curvature.transposed(KVp)
         bend = float(np.vdot(p, Bp))
         if not bend > 0:  # rounding has left K with negative eigenvalues
+            steps = most
             break
         length = rho / bend
         u, KVu, left = u + length * p, KVu + length * KVp, left - length * Bp
