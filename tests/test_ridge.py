@@ -82,6 +82,15 @@ def test_float64_where_float32_will_not_do(float32, ridge, scale):
     assert backward <= 1e-14
 
 
+def test_float64_where_refinement_stalls(float32, monkeypatch):
+    X, y = lesson(n=100)
+    assert solve_spd(make_gram(KERNEL, X), 1e-3, y).method == "cholesky float32"
+    monkeypatch.setattr(spd, "FLOAT32_STEPS", 1)
+    result = solve_spd(make_gram(KERNEL, X), 1e-3, y)
+    assert (result.method, result.status) == ("cholesky float64", "solved")
+    assert result.relative_residual <= 1e-10
+
+
 def test_one_value_too_large_for_float32(float32, monkeypatch):
     monkeypatch.setattr(spd, "STEPS_FOR_A_FACTOR", 1)
     X, y = lesson(n=100)
@@ -153,13 +162,28 @@ def test_certificate(kernel, alpha):
 def test_gap_of_a_rough_solution():
     """It is the distance of the two objectives."""
     X, y = lesson(n=200)
-    machine = KernelRidge(KERNEL, alpha=0.1, tol=1e-2, memory=0.1).fit(X, y)
+    weight = np.linspace(0.2, 3.0, 200)
+    machine = KernelRidge(KERNEL, alpha=0.1, tol=1e-2, memory=0.1).fit(X, y, weight)
     a, K = machine.dual_coef_[0], KERNEL(X)
-    primal = 0.5 * ((y - K @ a) ** 2).sum() + 0.05 * a @ K @ a
-    dual = 0.1 * (a @ y - 0.5 * a @ (K + 0.1 * np.eye(200)) @ a)
+    primal = 0.5 * (weight * (y - K @ a) ** 2).sum() + 0.05 * a @ K @ a
+    dual = 0.1 * (a @ y - 0.5 * a @ (K + np.diag(0.1 / weight)) @ a)
     assert machine.result_.method == "low rank"
     assert 1e-6 < machine.result_.relative_residual <= 1e-2
     assert_allclose(machine.result_.gap, primal - dual, rtol=1e-6)
+
+
+def test_features_that_do_not_fit_the_memory():
+    X, y = lesson(n=300, d=50)
+    assert KernelRidge(Linear()).fit(X, y).result_.method == "primal"
+    assert KernelRidge(Linear(), memory=0.1).fit(X, y).result_.method == "low rank"  # 8 d (n + 2 d) = 0.15 MB
+
+
+@pytest.mark.parametrize("alpha", [1e-8, [1e-8]])
+def test_features_are_solved_as_far_as_rounding_lets_them_be(alpha):
+    X, y = lesson(n=100)
+    result = KernelRidge(Linear(), alpha=alpha).fit(X, y).result_
+    assert result.status == "solved"
+    assert 1e-10 < result.relative_residual < 1e-5
 
 
 @pytest.mark.parametrize("kernel", [KERNEL, Linear()])
@@ -269,7 +293,9 @@ def test_negative_eigenvalues(alpha):
     K = KERNEL(X)
     with pytest.raises(IndefiniteError, match="eigenvalue -"):
         KernelRidge("precomputed", alpha=alpha).fit(K - 0.05 * np.eye(len(K)), y)
-    KernelRidge("precomputed", alpha=alpha).fit(K - 1e-15 * np.eye(len(K)), y)
+    # Those of a matrix of repeated samples are rounding, however much these weigh.
+    twice, weight = KERNEL(np.vstack([X, X])), np.full(2 * len(X), 1e6)
+    KernelRidge("precomputed", alpha=alpha).fit(twice, np.append(y, y), weight)
 
 
 def test_penalties_that_are_refused():
@@ -313,9 +339,10 @@ def test_grid_of_loo_reaches_both_ends():
 
 def test_pruning():
     X, y = lesson(n=100)
-    machine = KernelRidge(KERNEL, alpha=0.3, fit_intercept=True).fit(X, y)
+    machine = KernelRidge(KERNEL, alpha=0.3, fit_intercept=True, leave_one_out=True).fit(X, y)
     before = machine.dual_coef_.copy()
     half = machine.prune(0.5)
+    assert hasattr(machine, "loo_residuals_") and not hasattr(half, "loo_residuals_")  # they are of the whole machine
     assert len(half.support_) == len(machine.prune(np.float32(0.5)).support_) == 50
     assert_array_equal(half.support_vectors_, X[half.support_])
     assert_array_equal(machine.dual_coef_, before)

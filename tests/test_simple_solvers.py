@@ -66,6 +66,25 @@ def test_a_tolerance_beyond_rounding_is_not_solved():
         assert result.status == "stalled" and result.violation < 1e-6 and result.n_iter < 20_000
 
 
+@every_simple_solver
+def test_samples_that_are_all_the_same(make):
+    """All kernel values are zero: nothing bounds the length of a step but the box."""
+    y = np.tile([1.0, -1.0], 5)
+    result = make().solve(soft_margin(MatrixGram(np.zeros((10, 10))), y, np.ones(10)))
+    assert result.status == "solved"
+    assert_allclose(result.a, 1.0)
+
+
+@pytest.mark.parametrize("make", SOLVERS.values(), ids=SOLVERS.keys())
+def test_prices_of_very_different_size(make):
+    X, y = labelled(60)
+    prices = 10.0 ** np.random.default_rng(5).integers(-12, 3, size=60)
+    problem = soft_margin(MatrixGram(np.exp(-((X[:, np.newaxis] - X) ** 2).sum(axis=2))), y, prices)
+    result = make().solve(problem)
+    assert result.status == "solved"
+    assert_allclose(result.objective, SMO(tol=1e-9).solve(problem).objective, rtol=1e-2)
+
+
 # --- the projection ---------------------------------------------------------------------------------------
 
 
@@ -128,6 +147,14 @@ def test_a_learning_rate():
     for step in (0.0, "fast"):
         with pytest.raises(ValueError, match="step must be a float > 0 or 'spectral'"):
             ProjectedGradient(step=step).check(problem)
+
+
+def test_gradients_grow_where_nothing_bends_back():
+    """Along negative curvature the last step says nothing about the next but that it may be longer."""
+    X, y = labelled(60)
+    problem = soft_margin(MatrixGram(np.tanh(X @ X.T - 1.0)), y, np.ones(60))
+    result = ProjectedGradient(max_iter=2000).solve(problem)
+    assert result.status == "indefinite" and result.violation <= 1e-3
 
 
 def test_the_literal_rule_leaves_the_hyperplane():

@@ -184,6 +184,17 @@ def test_a_bound_that_does_not_bind_gives_least_squares(fit_intercept):
     assert_allclose(machine.predict(X), features @ solution, rtol=1e-9)
 
 
+def test_a_bound_that_does_not_bind_may_give_an_interpolation():
+    """No function is free of a penalty then but the constant ones: of all interpolations, that of the least norm."""
+    X, y, weight = lesson(n=20)
+    kernel = RBF(gamma=2.0)
+    machine = KernelRidge(kernel, norm_bound=1e3, fit_intercept=True).fit(X, y, weight)
+    alpha, b = bordered(kernel(X), y, 0.0, weight)
+    assert machine.alpha_ == 0.0
+    assert_allclose(machine.dual_coef_[0], alpha, rtol=1e-8, atol=1e-10)
+    assert_allclose(machine.intercept_[0], b, rtol=1e-9)
+
+
 def test_bound_against_a_conic_solver():
     clarabel = pytest.importorskip("clarabel")
     X, y, _ = lesson(n=20)
