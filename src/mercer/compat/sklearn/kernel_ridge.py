@@ -14,7 +14,7 @@ from mercer.errors import IndefiniteError, SingularError
 from mercer.gram import MatrixGram, make_gram, memory_budget
 from mercer.kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoid
 from mercer.kernels.samples import in_full
-from mercer.ridge.problems import FeatureProblem, KernelProblem, RidgeProblem, explicit_features
+from mercer.ridge.problems import FeatureProblem, KernelProblem, RidgeProblem, explicit_features, unit_of
 from mercer.solvers import warn_unless_solved
 
 __all__ = ["KernelRidge"]
@@ -107,7 +107,8 @@ class KernelRidge(sklearn.kernel_ridge.KernelRidge):
             return np.zeros_like(Y)
         some = X if len(used) == X.shape[0] else X[np.ix_(used, used)] if self.kernel == "precomputed" else X[used]
         try:
-            solution = self._problem(some, Y, weight, alpha).solve(alpha, TOLERANCE, None)
+            unit = unit_of(Y)
+            solution = self._problem(some, Y / unit, weight, alpha).solve(alpha, TOLERANCE, None).times(unit)
         except (SingularError, IndefiniteError):
             warnings.warn(
                 "Singular matrix in solving dual problem. Using least-squares solution instead.", stacklevel=4
