@@ -180,6 +180,18 @@ def test_chunks_are_small():
     assert len(large.history) < len(result.history)
 
 
+def test_chunks_are_solved_by_conjugate_gradients():
+    """Inside the bounds there is one linear system: as many steps as it has different eigenvalues."""
+    n, y = 60, np.tile([1.0, -1.0], 30)
+    eigenvalues = np.repeat([1.0, 1e2, 1e4], n // 3)
+    U = np.linalg.qr(np.random.default_rng(0).normal(size=(n, n)))[0]
+    K = y[:, np.newaxis] * (np.eye(n) * 1e4 + (U * eigenvalues) @ U.T) * y
+    problem = soft_margin(MatrixGram(0.5 * (K + K.T)), y, np.full(n, np.inf), bias=False)
+    result = Chunking(tol=1e-8, size=n).solve(problem)
+    assert result.status == "solved" and (result.a > 0).all()
+    assert result.n_iter <= 10
+
+
 def test_decomposition_over_sizes():
     """The same optimum; the smaller the blocks, the more kernel values."""
     problem = hinge(600, C=10.0)
@@ -235,6 +247,14 @@ def test_subgradient_falls_like_one_over_the_steps():
     assert (best[1:] * (history.iteration[1:] + 2) <= 10 * history.gap[0]).all()
     assert (history.objective <= optimum.dual_objective + 1e-9).all()
     assert PrimalSubgradient().solve(problem, optimum.a).n_iter == 0
+
+
+def test_subgradient_without_an_offset():
+    X, y = labelled(60)
+    problem = soft_margin(MatrixGram(X @ X.T), y, np.ones(60), bias=False)
+    result = PrimalSubgradient(tol=1e-3).solve(problem)
+    assert result.status == "solved"
+    assert_allclose(result.objective, SMO(tol=1e-9).solve(problem).objective, rtol=2e-3)
 
 
 def test_subgradient_limits():
