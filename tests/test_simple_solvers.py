@@ -220,6 +220,9 @@ def test_an_interior_point_takes_few_steps():
     for C in (0.1, 1e3):
         result = InteriorPoint(tol=1e-6).solve(hinge(80, C=C))
         assert result.status == "solved" and result.n_iter <= 40
+    # The last digits are those of the linear system that the optimum satisfies.
+    result = InteriorPoint(tol=1e-9).solve(hinge(80, C=1.0))
+    assert result.violation < 1e-12 and result.n_iter <= 15
 
 
 # --- the primal -------------------------------------------------------------------------------------------
