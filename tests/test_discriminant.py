@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.discriminant import KernelFisherDiscriminant, KernelNearestCentroid, KernelPerceptron, ParzenClassifier
-from mercer.errors import DomainError, IndefiniteError
+from mercer.errors import DomainError, IndefiniteError, SingularError
 from mercer.kernels import RBF, Linear, Spectrum
 
 
@@ -94,6 +94,11 @@ def test_what_fisher_refuses(three):
         KernelFisherDiscriminant("precomputed").fit(K, y)
     with pytest.raises(ValueError, match="alpha must be a float > 0"):
         KernelFisherDiscriminant(alpha=0.0).fit(X, y)
+    with pytest.raises(SingularError, match="alpha=1e-20 is too small"):
+        KernelFisherDiscriminant(alpha=1e-20).fit(X, y)
+    for kind in (KernelFisherDiscriminant, KernelNearestCentroid, KernelPerceptron):
+        with pytest.raises(ValueError, match="Kernel values of these samples are too large"):
+            kind("linear").fit(1e200 * X, y)
 
 
 # --- densities --------------------------------------------------------------------------------------------

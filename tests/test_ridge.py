@@ -82,6 +82,15 @@ def test_float64_where_float32_will_not_do(float32, ridge, scale):
     assert backward <= 1e-14
 
 
+def test_float64_where_refinement_stalls(float32, monkeypatch):
+    X, y = lesson(n=100)
+    assert solve_spd(make_gram(KERNEL, X), 1e-3, y).method == "cholesky float32"
+    monkeypatch.setattr(spd, "FLOAT32_STEPS", 1)
+    result = solve_spd(make_gram(KERNEL, X), 1e-3, y)
+    assert (result.method, result.status) == ("cholesky float64", "solved")
+    assert result.relative_residual <= 1e-10
+
+
 def test_one_value_too_large_for_float32(float32, monkeypatch):
     monkeypatch.setattr(spd, "STEPS_FOR_A_FACTOR", 1)
     X, y = lesson(n=100)
@@ -153,13 +162,28 @@ def test_certificate(kernel, alpha):
 def test_gap_of_a_rough_solution():
     """It is the distance of the two objectives."""
     X, y = lesson(n=200)
-    machine = KernelRidge(KERNEL, alpha=0.1, tol=1e-2, memory=0.1).fit(X, y)
+    weight = np.linspace(0.2, 3.0, 200)
+    machine = KernelRidge(KERNEL, alpha=0.1, tol=1e-2, memory=0.1).fit(X, y, weight)
     a, K = machine.dual_coef_[0], KERNEL(X)
-    primal = 0.5 * ((y - K @ a) ** 2).sum() + 0.05 * a @ K @ a
-    dual = 0.1 * (a @ y - 0.5 * a @ (K + 0.1 * np.eye(200)) @ a)
+    primal = 0.5 * (weight * (y - K @ a) ** 2).sum() + 0.05 * a @ K @ a
+    dual = 0.1 * (a @ y - 0.5 * a @ (K + np.diag(0.1 / weight)) @ a)
     assert machine.result_.method == "low rank"
     assert 1e-6 < machine.result_.relative_residual <= 1e-2
     assert_allclose(machine.result_.gap, primal - dual, rtol=1e-6)
+
+
+def test_features_that_do_not_fit_the_memory():
+    X, y = lesson(n=300, d=50)
+    assert KernelRidge(Linear()).fit(X, y).result_.method == "primal"
+    assert KernelRidge(Linear(), memory=0.1).fit(X, y).result_.method == "low rank"  # 8 d (n + 2 d) = 0.15 MB
+
+
+@pytest.mark.parametrize("alpha", [1e-8, [1e-8]])
+def test_features_are_solved_as_far_as_rounding_lets_them_be(alpha):
+    X, y = lesson(n=100)
+    result = KernelRidge(Linear(), alpha=alpha).fit(X, y).result_
+    assert result.status == "solved"
+    assert 1e-10 < result.relative_residual < 1e-5
 
 
 @pytest.mark.parametrize("kernel", [KERNEL, Linear()])
@@ -200,6 +224,14 @@ def test_values_whose_squares_are_no_floats(size, kernel, alpha):
     assert_allclose(result.x / size, solve_spd(make_gram(KERNEL, X), 0.1, y).x, rtol=1e-10)
 
 
+@pytest.mark.parametrize("d", [3, 60], ids=["features", "kernel"])
+@pytest.mark.parametrize("alpha", [1.0, "loo"])
+def test_kernel_values_too_large_for_floats(d, alpha):
+    X, y = lesson(d=d)
+    with pytest.raises(ValueError, match="kernel values, times the weights, are too large"):
+        KernelRidge(Linear(), alpha=alpha).fit(1e200 * X, y)
+
+
 def test_a_ridge_that_outweighs_the_matrix(float32, monkeypatch):
     monkeypatch.setattr(spd, "STEPS_FOR_A_FACTOR", 1)
     X, y = lesson()
@@ -234,6 +266,23 @@ def test_rank_deficient_systems_without_a_penalty(alpha):
         KernelRidge(Linear(), alpha=alpha).fit(np.column_stack([X, X[:, :1]]), y)
     with pytest.raises(SingularError, match="no ridge"):
         KernelRidge(KERNEL, alpha=0.0, memory=0.01).fit(*twice)
+    with pytest.raises(SingularError, match=r"linear combinations .* too small"):
+        KernelRidge(KERNEL, alpha=alpha, leave_one_out=True).fit(*twice)
+
+
+@pytest.mark.parametrize("alpha", [1e-300, 1e-18, [1e-18]])
+def test_fewer_features_than_samples_need_a_penalty(alpha):
+    """The features are independent, but the samples are not."""
+    with pytest.raises(SingularError, match="too small to regularise"):
+        KernelRidge(Linear(), alpha=alpha).fit(*lesson())
+
+
+@pytest.mark.parametrize("alpha", [1e-13, [1e-13]])
+def test_a_solution_without_digits_is_none(alpha):
+    X, y = lesson(n=100)
+    with pytest.warns(ConvergenceWarning, match="status stalled"):
+        machine = KernelRidge(Linear(), alpha=alpha).fit(X, y)
+    assert machine.result_.relative_residual > 1e-3
 
 
 @pytest.mark.parametrize("alpha", [0.1, [0.1, 1.0]])
@@ -244,7 +293,9 @@ def test_negative_eigenvalues(alpha):
     K = KERNEL(X)
     with pytest.raises(IndefiniteError, match=r"KernelRidge needs .* smallest eigenvalue of this one.* is -"):
         KernelRidge("precomputed", alpha=alpha).fit(K - 0.05 * np.eye(len(K)), y)
-    KernelRidge("precomputed", alpha=alpha).fit(K - 1e-15 * np.eye(len(K)), y)
+    # Those of a matrix of repeated samples are rounding, however much these weigh.
+    twice, weight = KERNEL(np.vstack([X, X])), np.full(2 * len(X), 1e6)
+    KernelRidge("precomputed", alpha=alpha).fit(twice, np.append(y, y), weight)
 
 
 def test_penalties_that_are_refused():
@@ -254,6 +305,15 @@ def test_penalties_that_are_refused():
             KernelRidge(alpha=alpha).fit(X, y)
     with pytest.raises(ValueError, match=r"^norm_bound must be"):
         KernelRidge(norm_bound=0.0).fit(X, y)
+
+
+@pytest.mark.parametrize("bound", [1e-200, 1e200])
+def test_bounds_whose_squares_are_no_floats(bound):
+    X, y = lesson()
+    machine = KernelRidge(KERNEL, norm_bound=bound).fit(X, y)
+    assert machine.result_.status == "solved"
+    expected = y if bound > 1 else bound * KERNEL(X) @ y / np.sqrt(y @ KERNEL(X) @ y)
+    assert_allclose(machine.predict(X), expected, rtol=1e-8)
 
 
 def test_eigenvectors_that_do_not_fit_the_memory():
@@ -279,10 +339,11 @@ def test_grid_of_loo_reaches_both_ends():
 
 def test_pruning():
     X, y = lesson(n=100)
-    machine = KernelRidge(KERNEL, alpha=0.3, fit_intercept=True).fit(X, y)
+    machine = KernelRidge(KERNEL, alpha=0.3, fit_intercept=True, leave_one_out=True).fit(X, y)
     before = machine.dual_coef_.copy()
     half = machine.prune(0.5)
-    assert len(half.support_) == 50
+    assert hasattr(machine, "loo_residuals_") and not hasattr(half, "loo_residuals_")  # they are of the whole machine
+    assert len(half.support_) == len(machine.prune(np.float32(0.5)).support_) == 50
     assert_array_equal(half.support_vectors_, X[half.support_])
     assert_array_equal(machine.dual_coef_, before)
     assert np.abs(half.predict(X) - machine.predict(X)).max() < 0.1

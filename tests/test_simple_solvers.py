@@ -66,6 +66,25 @@ def test_a_tolerance_beyond_rounding_is_not_solved():
         assert result.status == "stalled" and result.violation < 1e-6 and result.n_iter < 20_000
 
 
+@every_simple_solver
+def test_samples_that_are_all_the_same(make):
+    """All kernel values are zero: nothing bounds the length of a step but the box."""
+    y = np.tile([1.0, -1.0], 5)
+    result = make().solve(soft_margin(MatrixGram(np.zeros((10, 10))), y, np.ones(10)))
+    assert result.status == "solved"
+    assert_allclose(result.a, 1.0)
+
+
+@pytest.mark.parametrize("make", SOLVERS.values(), ids=SOLVERS.keys())
+def test_prices_of_very_different_size(make):
+    X, y = labelled(60)
+    prices = 10.0 ** np.random.default_rng(5).integers(-12, 3, size=60)
+    problem = soft_margin(MatrixGram(np.exp(-((X[:, np.newaxis] - X) ** 2).sum(axis=2))), y, prices)
+    result = make().solve(problem)
+    assert result.status == "solved"
+    assert_allclose(result.objective, SMO(tol=1e-9).solve(problem).objective, rtol=1e-2)
+
+
 # --- the projection ---------------------------------------------------------------------------------------
 
 
@@ -130,6 +149,14 @@ def test_a_learning_rate():
             ProjectedGradient(step=step).check(problem)
 
 
+def test_gradients_grow_where_nothing_bends_back():
+    """Along negative curvature the last step says nothing about the next but that it may be longer."""
+    X, y = labelled(60)
+    problem = soft_margin(MatrixGram(np.tanh(X @ X.T - 1.0)), y, np.ones(60))
+    result = ProjectedGradient(max_iter=2000).solve(problem)
+    assert result.status == "indefinite" and result.violation <= 1e-3
+
+
 def test_the_literal_rule_leaves_the_hyperplane():
     """The gradient projected along the hyperplane, then clipped to the box [A §10.6.1.1]: s'a is not zero."""
     problem = hinge(40, C=1.0)
@@ -151,6 +178,18 @@ def test_chunks_are_small():
     assert_allclose(result.objective, SMO().solve(problem).objective, rtol=1e-4)
     large = Chunking(size=400).solve(problem)
     assert len(large.history) < len(result.history)
+
+
+def test_chunks_are_solved_by_conjugate_gradients():
+    """Inside the bounds there is one linear system: as many steps as it has different eigenvalues."""
+    n, y = 60, np.tile([1.0, -1.0], 30)
+    eigenvalues = np.repeat([1.0, 1e2, 1e4], n // 3)
+    U = np.linalg.qr(np.random.default_rng(0).normal(size=(n, n)))[0]
+    K = y[:, np.newaxis] * (np.eye(n) * 1e4 + (U * eigenvalues) @ U.T) * y
+    problem = soft_margin(MatrixGram(0.5 * (K + K.T)), y, np.full(n, np.inf), bias=False)
+    result = Chunking(tol=1e-8, size=n).solve(problem)
+    assert result.status == "solved" and (result.a > 0).all()
+    assert result.n_iter <= 10
 
 
 def test_decomposition_over_sizes():
@@ -181,6 +220,9 @@ def test_an_interior_point_takes_few_steps():
     for C in (0.1, 1e3):
         result = InteriorPoint(tol=1e-6).solve(hinge(80, C=C))
         assert result.status == "solved" and result.n_iter <= 40
+    # The last digits are those of the linear system that the optimum satisfies.
+    result = InteriorPoint(tol=1e-9).solve(hinge(80, C=1.0))
+    assert result.violation < 1e-12 and result.n_iter <= 15
 
 
 # --- the primal -------------------------------------------------------------------------------------------
@@ -208,6 +250,14 @@ def test_subgradient_falls_like_one_over_the_steps():
     assert (best[1:] * (history.iteration[1:] + 2) <= 10 * history.gap[0]).all()
     assert (history.objective <= optimum.dual_objective + 1e-9).all()
     assert PrimalSubgradient().solve(problem, optimum.a).n_iter == 0
+
+
+def test_subgradient_without_an_offset():
+    X, y = labelled(60)
+    problem = soft_margin(MatrixGram(X @ X.T), y, np.ones(60), bias=False)
+    result = PrimalSubgradient(tol=1e-3).solve(problem)
+    assert result.status == "solved"
+    assert_allclose(result.objective, SMO(tol=1e-9).solve(problem).objective, rtol=2e-3)
 
 
 def test_subgradient_limits():

@@ -57,6 +57,15 @@ def test_values_are_those_of_scikit_learn(parameters, weighted):
     assert ours.result_.relative_residual <= 1e-9
 
 
+@pytest.mark.parametrize("size", [1e-250, 1e250])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_values_whose_squares_are_no_floats(kernel, size):
+    X, Y, _ = lesson()
+    ours, theirs = (kind(kernel=kernel).fit(X, size * Y) for kind in (KernelRidge, Theirs))
+    assert_allclose(ours.predict(X) / size, theirs.predict(X) / size, rtol=1e-8, atol=1e-10)
+    assert ours.result_.status == "solved"
+
+
 def test_one_target_sparse_precomputed_and_a_weight_for_all():
     X, Y, _ = lesson()
     y = Y[:, 0]
@@ -70,13 +79,15 @@ def test_one_target_sparse_precomputed_and_a_weight_for_all():
 
 
 @pytest.mark.parametrize("kernel", ["linear", "sigmoid"])
-def test_singular_systems_are_solved_by_least_squares(kernel):
-    X, Y, _ = lesson()
+@pytest.mark.parametrize("weighted", [False, True])
+def test_singular_systems_are_solved_by_least_squares(kernel, weighted):
+    X, Y, weight = lesson()
+    weight = weight + 1.0 if weighted else None
     parameters = {"kernel": kernel, "gamma": 1.0, "alpha": 0.0 if kernel == "linear" else 1.0}
     with pytest.warns(UserWarning, match="Singular matrix"):
-        ours = KernelRidge(**parameters).fit(X, Y)
+        ours = KernelRidge(**parameters).fit(X, Y, weight)
     with pytest.warns(UserWarning, match="Singular matrix"):
-        theirs = Theirs(**parameters).fit(X, Y)
+        theirs = Theirs(**parameters).fit(X, Y, weight)
     assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-6, atol=1e-6)
     assert not hasattr(ours, "result_")
 

@@ -90,6 +90,7 @@ def test_the_certificate_from_public_attributes(rng, n_classes):
         assert result.gap >= primal - best - 1e-9
         assert_allclose(result.violation, np.abs(A - R).max() / C, atol=1e-9)
         assert_allclose(R.sum(axis=0), 0.0, atol=1e-9)  # feasible
+        assert result.imbalance <= 1e-9
 
 
 def test_without_an_intercept_it_is_the_mode_of_a_gaussian_process(rng):

@@ -118,6 +118,19 @@ def test_leaving_one_out_is_refitting(kernel, fit_intercept):
         assert_allclose(machine.loo_residuals_[i], y[i] - without.predict(X[i : i + 1])[0], rtol=1e-8, atol=1e-10)
 
 
+@pytest.mark.parametrize("alpha", [0.0, 1e-18])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_leaving_one_out_of_an_interpolation(alpha, fit_intercept):
+    """Errors and what is left of the leverage are next to nothing, their quotient is not."""
+    X, y, _ = lesson(n=25)
+    common = {"kernel": RBF(gamma=2.0), "alpha": alpha, "fit_intercept": fit_intercept}
+    machine = KernelRidge(**common, leave_one_out=True).fit(X, y)
+    for i in range(25):
+        rest = np.arange(25) != i
+        without = KernelRidge(**common).fit(X[rest], y[rest])
+        assert_allclose(machine.loo_residuals_[i], y[i] - without.predict(X[i : i + 1])[0], rtol=1e-8)
+
+
 def test_leaving_one_out_of_a_classifier():
     X, y, _ = lesson(n=30)
     classes = (y > np.median(y)).astype(int)
@@ -169,6 +182,17 @@ def test_a_bound_that_does_not_bind_gives_least_squares(fit_intercept):
     assert machine.alpha_ == 0.0
     assert machine.result_.status == "solved"
     assert_allclose(machine.predict(X), features @ solution, rtol=1e-9)
+
+
+def test_a_bound_that_does_not_bind_may_give_an_interpolation():
+    """No function is free of a penalty then but the constant ones: of all interpolations, that of the least norm."""
+    X, y, weight = lesson(n=20)
+    kernel = RBF(gamma=2.0)
+    machine = KernelRidge(kernel, norm_bound=1e3, fit_intercept=True).fit(X, y, weight)
+    alpha, b = bordered(kernel(X), y, 0.0, weight)
+    assert machine.alpha_ == 0.0
+    assert_allclose(machine.dual_coef_[0], alpha, rtol=1e-8, atol=1e-10)
+    assert_allclose(machine.intercept_[0], b, rtol=1e-9)
 
 
 def test_bound_against_a_conic_solver():

@@ -52,6 +52,11 @@ class KernelNearestCentroid(WeightedClassifier):
     -----
     Time O(n^2) kernel values to fit, O(n) for each prediction; the kernel matrix need not be stored.
 
+    References
+    ----------
+    .. [1] J.-P. Vert, K. Tsuda, B. Schölkopf, A primer on kernel methods, in Kernel Methods in Computational Biology,
+       2004, eqs. 1.17-1.18.
+
     Examples
     --------
     >>> from mercer import KernelNearestCentroid

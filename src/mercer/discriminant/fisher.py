@@ -7,6 +7,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.discriminant.classes import Priors, apart, means_of
+from mercer.errors import SingularError
 from mercer.gram.checks import as_matrix, indefinite
 from mercer.machines import KernelTransformer, LogOddsClassifier
 from mercer.parameters import Number
@@ -167,7 +168,13 @@ class KernelFisherDiscriminant(LogOddsClassifier, KernelTransformer):
         try:
             factor = cho_factor(spread, lower=True, overwrite_a=True, check_finite=False)
         except LinAlgError:
-            raise indefinite(type(self).__name__, float(np.linalg.eigvalsh(K)[0])) from None
+            smallest = float(np.linalg.eigvalsh(K)[0])
+            if smallest >= -len(K) * np.finfo(float).eps * float(np.abs(np.diagonal(K)).max()):
+                raise SingularError(
+                    f"alpha={self.alpha:.3g} is too small: some directions of feature space have no spread within "
+                    "classes, and rounding hides it."
+                ) from None
+            raise indefinite(type(self).__name__, smallest) from None
         # (G'G + λ)^-1 D = (D - G' (G G' + λ)^-1 G D) / λ  for D, the means of the classes seen from that of all.
         D = np.sqrt(shares)[:, np.newaxis] * (means - mean)
         inner = within(root[:, np.newaxis] * (K @ D.T))

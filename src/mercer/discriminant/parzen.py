@@ -58,6 +58,10 @@ class ParzenClassifier(WeightedClassifier):
     -----
     Time O(n) to fit, without any kernel value, and O(n) kernel values for each prediction.
 
+    References
+    ----------
+    .. [1] C. M. Bishop, Pattern Recognition and Machine Learning, 2006, exercise 7.1 and section 2.5.1.
+
     Examples
     --------
     >>> from mercer import ParzenClassifier

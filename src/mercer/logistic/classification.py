@@ -41,7 +41,8 @@ class KernelLogisticRegression(LogOddsClassifier):
     class_weight : None, "balanced" or dict, default=None
         Factors of C for the classes; "balanced": in inverse proportion to their total weights.
     tol : float > 0, default=1e-6
-        Largest violation of the optimality conditions, in units of probability; smaller is more exact.
+        Largest violation of the optimality conditions, in units of probability, and largest relative gap; smaller is
+        more exact.
     max_iter : int >= 1, default=100
         Most Newton steps.
     memory : float > 0 or "auto", default="auto"
@@ -83,8 +84,9 @@ class KernelLogisticRegression(LogOddsClassifier):
     Notes
     -----
     Some ten Newton steps, each of some products with the kernel matrix, O(n^2 n_functions), and the factor of a
-    preconditioner of rank r <= 1000 / n_functions, O(n r^2 n_functions^2). Memory O(n^2) as far as `memory` allows,
-    else O(n r). By BLAS and LAPACK: equal up to rounding for any number of threads.
+    preconditioner of rank r = 6 sqrt(n / n_functions), or up to 1000 / n_functions for large C, O(n r^2 n_functions^2).
+    Memory O(n^2) as far as `memory` allows, else O(n r). By BLAS and LAPACK: equal up to rounding for any number of
+    threads.
 
     Decision values are log-odds (two classes) or the logarithms of the probabilities up to a constant for each sample,
     so that decisions, probabilities and predictions agree. All samples are support vectors: their coefficients are what

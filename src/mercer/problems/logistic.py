@@ -49,6 +49,14 @@ class LogisticProblem:
         """How many functions are learnt."""
         return self.targets.shape[1]
 
+    def centred(self, V: np.ndarray) -> np.ndarray:
+        """Without the means of the columns, which intercepts make up for; they may be much larger than the rest."""
+        return V - V.mean(axis=0) if self.intercept else V
+
+    def product(self, V: np.ndarray) -> np.ndarray:
+        """K V, centred."""
+        return self.centred(self.gram.dot(V))
+
     def probabilities(self, F: np.ndarray) -> np.ndarray:
         """P: of the second class, or of every class."""
         return expit(F) if self.n_functions == 1 else softmax(F, axis=1)
@@ -71,7 +79,7 @@ class LogisticProblem:
 
     def gap(self, D: np.ndarray, KD: np.ndarray, R: np.ndarray, b: np.ndarray) -> float:
         """Objective minus dual objective at the residuals R, for D = A - R."""
-        return max(0.0, 0.5 * float(np.vdot(D, KD)) - float(R.sum(axis=0) @ b))
+        return float(np.maximum(0.0, 0.5 * np.vdot(D, KD) - R.sum(axis=0) @ b))  # not a number stays none
 
     def violation(self, D: np.ndarray) -> float:
         """The largest difference of a coefficient from its residual, in units of probability, for D = A - R."""

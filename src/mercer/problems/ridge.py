@@ -21,6 +21,8 @@ from mercer.kernels.samples import in_full, n_samples, take
 __all__ = ["FeatureProblem", "KernelProblem", "RidgeProblem", "explicit_features"]
 
 EPS = float(np.finfo(np.float64).eps)
+# What rounding may leave of the right-hand side in a system that counts as solved.
+DIGITS = 1e-3
 
 
 class RidgeProblem(ABC):
@@ -50,9 +52,12 @@ class RidgeProblem(ABC):
         return np.sqrt(np.einsum("i,ij,ij->j", self.weight, V, V))
 
     def goal(self, alpha: float, coefficients: np.ndarray, tol: float) -> np.ndarray:
-        """How small the residuals of the system are to be: more than rounding in products with K lets them be."""
-        along = self.norms(coefficients / self.weight[:, np.newaxis])
-        return np.maximum(tol * self.norms(self.Y), EPS * (self.trace + alpha) * along)
+        """How small the residuals of the system are to be: more than rounding in products with K lets them be.
+
+        But where rounding leaves less than `DIGITS` of a solution, it is none.
+        """
+        sizes, along = self.norms(self.Y), self.norms(coefficients / self.weight[:, np.newaxis])
+        return np.maximum(tol * sizes, np.minimum(EPS * (self.trace + alpha) * along, DIGITS * sizes))
 
     @property
     @abstractmethod

@@ -79,6 +79,9 @@ class LeastSquaresMachine(KernelMachine):
         some = X if len(used) == len(count) else self._part(X, used)
         unit = unit_of(Y[used])
         problem = self._problem(some, Y[used] / unit, weight, count[used])
+        with np.errstate(over="ignore"):
+            if not np.isfinite(problem.trace):
+                raise ValueError("The kernel values, times the weights, are too large for float64; rescale them.")
         solution = self._solve(problem, np.minimum(count[used], 1.0) / count[used], unit).times(unit)
         coefficients = np.zeros((Y.shape[1], len(count)))
         coefficients[:, used] = solution.coefficients.T
@@ -121,6 +124,7 @@ class LeastSquaresMachine(KernelMachine):
             self.alpha_, solution = spectral.bounded(float(self.norm_bound) / unit, self.tol)
         else:
             self.alpha_ = self._best_alpha(spectral, share) if several else float(self.alpha)
+            spectral.require_regular(self.alpha_)
             solution = spectral.solve(self.alpha_, self.tol)
         if several or self.leave_one_out:
             self.loo_residuals_ = spectral.left_out(np.array([self.alpha_]), share)[0] * unit
@@ -191,7 +195,7 @@ class LeastSquaresMachine(KernelMachine):
         """
         check_is_fitted(self)
         size = len(self.support_)
-        if isinstance(keep, float):
+        if isinstance(keep, float | np.floating):
             if problem := Number(0, 1, above=True).problem(keep):
                 raise ValueError(f"keep {problem}")
             keep = max(1, round(keep * size))

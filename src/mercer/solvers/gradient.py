@@ -13,6 +13,10 @@ from mercer.sums import inner
 __all__ = ["ProjectedGradient", "first_length", "projected_step", "spectral_length"]
 
 
+# Longer steps would be too large for floats.
+LONGEST = 1e150
+
+
 class ProjectedGradient(StepSolver):
     """Gradient steps on the dual, each projected onto its constraints. [A eqs 10.54-10.55]
 
@@ -117,7 +121,7 @@ def projected_step(problem: DualProblem, Q: np.ndarray, a: np.ndarray, G: np.nda
 
 def first_length(Q: np.ndarray) -> float:
     """One over a bound of the largest eigenvalue."""
-    return 1.0 / max(float(np.abs(Q).sum(axis=1).max()), np.finfo(float).tiny)
+    return min(1.0 / max(float(np.abs(Q).sum(axis=1).max()), np.finfo(float).tiny), LONGEST)
 
 
 def spectral_length(step: Step, before: float) -> float:
@@ -127,7 +131,7 @@ def spectral_length(step: Step, before: float) -> float:
     """
     d, Qd = step.direction, step.curved
     curvature = inner(d, Qd)
-    if curvature <= 0:
-        return before
+    if curvature <= 0:  # nothing bends back
+        return min(10.0 * before, LONGEST)
     longer, shorter = inner(d, d) / curvature, curvature / inner(Qd, Qd)
     return shorter if shorter < 0.5 * longer else longer

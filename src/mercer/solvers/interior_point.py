@@ -151,9 +151,11 @@ class InteriorPoint(StepSolver):
             run.status = "max_iter"
         from_below, from_above = z[:n], np.zeros(n)
         from_above[bounded] = z[n:]
-        # What is nearer to a bound than the force that holds it there is to zero, each in its unit, lies at the bound.
+        # What is nearer to a bound than the force that holds it there is to zero, each in its unit, lies at the bound;
+        # if that is true of both, at the one that holds it more.
         size, force = np.abs(x).max(), max(np.abs(Q @ x).max(), np.abs(problem.linear).max())
-        low, high = force * x < size * from_below, force * (problem.upper - x) < size * from_above
+        low = (force * x < size * from_below) & (from_below >= from_above)
+        high = force * (problem.upper - x) < size * from_above
         x = np.clip(np.where(low, 0.0, np.where(high, problem.upper, x)), 0.0, problem.upper)
         return problem.balanced(x), going
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from sklearn.base import BaseEstimator
 
 from mercer.gram import MatrixGram, low_rank
@@ -15,16 +15,20 @@ from mercer.solvers.base import Certificate, History
 
 __all__ = ["LogisticNewton", "LogisticResult"]
 
-# Rows of the matrix that the preconditioner factorises, at most, and the least rank for many classes.
-PRECONDITIONER, LEAST_RANK = 1000, 32
-CONJUGATE_STEPS = 500
+# Rank of the preconditioner, in roots of n / n_functions: its making costs as much as some products with K. Where it
+# leaves conjugate gradients more than a few steps, that is not enough, up to a number of rows of what it factorises.
+RANK, LEAST_RANK, MOST_ROWS = 6, 32, 1000
+FEW_STEPS, CONJUGATE_STEPS = 60, 500
 # Newton's equations are solved to this part of the violation, and to the same part of its square once that is smaller.
-LOOSE = 0.1
+# But no step needs to make more of it than this.
+LOOSE, LEAST_REDUCTION = 0.1, 1e-3
 # The decrease that a step must bring, as a part of what its slope promises.
 ARMIJO, HALVINGS = 1e-4, 40
 # A change of the objective by a smaller part is rounding.
 ROUNDING = 1e-13
 INTERCEPT_STEPS = 100
+# The squares of larger numbers are none.
+LARGEST = float(np.sqrt(np.finfo(float).max))
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,13 +57,13 @@ class LogisticNewton(BaseEstimator):
 
     is symmetric and never worse conditioned than the prior. The intercepts are part of W: what they can undo is
     projected out of V. The preconditioner is the same matrix with the partial Cholesky factor of K in its place
-    (`mercer.gram.low_rank`); where its rank is that of K, as for few samples or features, one or two steps are enough.
+    (`mercer.gram.low_rank`); where its rank is that of K, as for few features, one or two steps are enough.
 
     Parameters
     ----------
     tol : float > 0, default=1e-6
         Largest difference of a coefficient from what it is at the optimum, price times (target - probability), in
-        units of the price.
+        units of the price; and largest gap in units of the objective.
     max_iter : int >= 1, default=100
         Most Newton steps.
 
@@ -70,7 +74,8 @@ class LogisticNewton(BaseEstimator):
     Notes
     -----
     A Newton step costs some products with K, O(n^2 n_functions) each, and O(n r^2 n_functions^2) for the preconditioner
-    of rank r <= 1000 / n_functions. By BLAS and LAPACK: equal up to rounding for any number of threads.
+    of rank r = 6 sqrt(n / n_functions), or up to 1000 / n_functions where that is not enough. By BLAS and LAPACK: equal
+    up to rounding for any number of threads.
 
     References
     ----------
@@ -110,7 +115,11 @@ class LogisticNewton(BaseEstimator):
         check_parameters(self)
         began = time.perf_counter()
         gram, k = problem.gram, problem.n_functions
-        factor = low_rank(gram, min(gram.n, max(LEAST_RANK, PRECONDITIONER // k))).factor
+        if float(problem.prices.sum()) * float(gram.diag().max()) > LARGEST:
+            raise ValueError("Prices, C times the weights, times kernel values are too large for float64; lower C.")
+        most = min(gram.n, max(LEAST_RANK, MOST_ROWS // k))
+        rank = min(most, max(LEAST_RANK, int(RANK * np.sqrt(gram.n / k))))
+        factor = problem.centred(low_rank(gram, rank).factor)
         A = KA = np.zeros_like(problem.targets)
         b = best_intercepts(problem, KA, np.zeros(k))
         records: list[tuple[float, ...]] = []
@@ -118,18 +127,32 @@ class LogisticNewton(BaseEstimator):
         while True:
             R = problem.residuals(KA + b)
             D = R - A
-            KD = gram.dot(D)
+            KD = problem.product(D)
             violation, gap = problem.violation(D), problem.gap(D, KD, R, b)
             records.append((n_iter, problem.objective(A, KA, b) - gap, gap, violation))
-            if violation <= self.tol or n_iter >= self.max_iter or (blind and violation > 0.5 * last):
+            if self._is_solved(violation, gap, records[-1][1]):
                 break
-            enough = LOOSE * violation * min(1.0, violation)
-            step, along, steps = _newton_step(problem, Curvature(problem, KA + b), factor, D, KD, enough)
+            if n_iter >= self.max_iter or (blind and violation > 0.5 * last):
+                break
+            enough = LOOSE * violation * min(1.0, max(violation, LEAST_REDUCTION))
+            curvature = Curvature(problem, KA + b)
+            if rank < most:
+                step, along, steps = _newton_step(problem, curvature, factor, D, KD, enough, FEW_STEPS)
+                n_products += steps
+                if steps >= FEW_STEPS:
+                    rank, factor = most, problem.centred(low_rank(gram, most).factor)
+            if rank == most:
+                step, along, steps = _newton_step(problem, curvature, factor, D, KD, enough, CONJUGATE_STEPS)
+                n_products += steps
             length, b, change = _search(problem, A, KA, b, step, along, -float(np.vdot(D, along)))
             A, KA = A + length * step, KA + length * along
-            n_iter, n_products, last = n_iter + 1, n_products + 1 + steps, violation
+            n_iter, n_products, last = n_iter + 1, n_products + 1, violation
             blind = abs(change) <= ROUNDING * (1 + abs(records[-1][1]))
         return self._certify(problem, A, b, n_products, records, time.perf_counter() - began)
+
+    def _is_solved(self, violation: float, gap: float, objective: float) -> bool:
+        """Where prices are large, a small violation says little about the objective, and the gap must be small, too."""
+        return violation <= self.tol and gap <= self.tol * abs(objective)
 
     def _certify(
         self,
@@ -141,11 +164,12 @@ class LogisticNewton(BaseEstimator):
         seconds: float,
     ) -> LogisticResult:
         """The proof for what is returned, from products of its own."""
-        KA = problem.gram.dot(A)
+        uncentred = problem.gram.dot(A)
+        KA = problem.centred(uncentred)
         b = best_intercepts(problem, KA, b)
         R = problem.residuals(KA + b)
         D = A - R
-        violation, gap = problem.violation(D), problem.gap(D, problem.gram.dot(D), R, b)
+        violation, gap = problem.violation(D), problem.gap(D, problem.product(D), R, b)
         objective = problem.objective(A, KA, b)
         n_iter = len(records) - 1
         limit = "max_iter" if n_iter >= self.max_iter else "stalled"
@@ -157,14 +181,14 @@ class LogisticNewton(BaseEstimator):
             gap=gap,
             violation=violation,
             n_iter=n_iter,
-            status="solved" if violation <= self.tol else limit,
+            status="solved" if self._is_solved(violation, gap, objective) else limit,
             seconds=seconds,
             precision="float64",
             kernel_evaluations=problem.gram.n**2 * (1 if isinstance(problem.gram, MatrixGram) else n_products + 2),
             imbalance=float(np.abs(R.sum(axis=0)).max()) if problem.intercept else 0.0,
             history=History(iteration.astype(np.int64), *samples),
             coefficients=A,
-            intercepts=b,
+            intercepts=b - (uncentred - KA)[0],
             residuals=R,
         )
 
@@ -214,13 +238,15 @@ class Curvature:
     def compressed(self, F: np.ndarray) -> np.ndarray:
         """(1 x F)' W (1 x F), shape (k r, k r), functions first."""
         r, k = F.shape[1], self.P.shape[1]
+        if self.single:
+            rooted, ones = self.root * F, self.ones[:, :, 0]
+            rooted -= ones * (self.inverse @ (ones.T @ rooted))
+            return rooted.T @ rooted
         blocks = np.empty((k, r, k, r))
         for i in range(k):
             for j in range(i + 1):
                 if i == j:
-                    rooted = (
-                        self.root[:, [i]] * F if self.single else self.root[:, [i]] * np.sqrt(1 - self.P[:, [i]]) * F
-                    )
+                    rooted = self.root[:, [i]] * np.sqrt(1 - self.P[:, [i]]) * F
                     blocks[i, :, i] = rooted.T @ rooted  # half the work of a general product
                 else:
                     blocks[i, :, j] = -F.T @ (self.c * self.P[:, [i]] * self.P[:, [j]] * F)
@@ -254,13 +280,19 @@ def _search(
 
 
 def _newton_step(
-    problem: LogisticProblem, curvature: Curvature, factor: np.ndarray, q: np.ndarray, Kq: np.ndarray, enough: float
+    problem: LogisticProblem,
+    curvature: Curvature,
+    factor: np.ndarray,
+    q: np.ndarray,
+    Kq: np.ndarray,
+    enough: float,
+    most: int,
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """D with D + W K D = q, K D, and the number of products with K; the equations are off by V times what is left."""
     r, k = factor.shape[1], q.shape[1]
     inner = curvature.compressed(factor)
     inner.flat[:: r * k + 1] += 1.0
-    known = cho_factor(inner, lower=True, overwrite_a=True, check_finite=False)
+    known = _factor(inner)
 
     def precondition(v: np.ndarray) -> np.ndarray:
         # (1 + V' F F' V)^-1 = 1 - V' F (1 + F' W F)^-1 F' V
@@ -273,16 +305,31 @@ def _newton_step(
     z = precondition(left)
     p, rho = z, float(np.vdot(left, z))
     steps = 0
-    while steps < CONJUGATE_STEPS and problem.violation(curvature.times(left)) > enough:
-        KVp = problem.gram.dot(curvature.times(p))
+    while steps < most and problem.violation(curvature.times(left)) > enough:
+        KVp = problem.product(curvature.times(p))
         Bp = p + curvature.transposed(KVp)
-        length = rho / float(np.vdot(p, Bp))
+        bend = float(np.vdot(p, Bp))
+        if not bend > 0:  # rounding has left K with negative eigenvalues
+            steps = most
+            break
+        length = rho / bend
         u, KVu, left = u + length * p, KVu + length * KVp, left - length * Bp
         z = precondition(left)
         before, rho = rho, float(np.vdot(left, z))
         p = z + (rho / before) * p
         steps += 1
     return q - curvature.times(u), Kq - KVu, steps
+
+
+def _factor(matrix: np.ndarray) -> Any:
+    """The Cholesky factor of a preconditioner, with as much on the diagonal as rounding makes necessary."""
+    more = np.finfo(float).eps * float(np.abs(np.diagonal(matrix)).sum())
+    while True:
+        try:
+            return cho_factor(matrix, lower=True, check_finite=False)
+        except LinAlgError:
+            matrix.flat[:: len(matrix) + 1] += more
+            more *= 10
 
 
 def best_intercepts(problem: LogisticProblem, F: np.ndarray, start: np.ndarray) -> np.ndarray:

@@ -138,7 +138,8 @@ def _solve_features(problem: FeatureProblem, alpha: float, tol: float) -> Soluti
     matrix.reshape(-1)[:: len(matrix) + 1] += alpha
     norm = float(np.abs(matrix).sum(axis=0).max())
     factor, failed = lapack.dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
-    if failed or lapack.dpocon(factor, norm, uplo="L")[0] < EPS:
+    # Of the system of all samples, which has the eigenvalue alpha, the coefficients are to be a solution, too.
+    if failed or lapack.dpocon(factor, norm, uplo="L")[0] < EPS or alpha <= EPS * norm:
         raise SingularError(
             f"The system of {len(matrix)} features is singular, alpha={alpha:.3g} is too small to regularise it."
         )
@@ -157,7 +158,7 @@ def _solve_features(problem: FeatureProblem, alpha: float, tol: float) -> Soluti
             b, residual = b + shift, residual - shift
         goal = np.maximum(problem.goal(alpha, x, tol), np.finfo(float).tiny)
         distance = float((problem.norms(residual) / goal).max())
-        if distance <= 1.0 or distance > 0.5 * before:
+        if distance <= 1.0 or not distance <= 0.5 * before:
             break
         before = distance
     result = certify(problem, alpha, x, products, b, tol, "primal", began, n_iter=n_iter)

@@ -26,6 +26,8 @@ DISPARATE = 1e3
 # A factor in float32 that has not helped after so many steps will not.
 FLOAT32_STEPS = 30
 MAX_ITER = 1000
+# What is off by more than this part of the right side is no solution, even if rounding is to blame.
+DIGITS = 1e-3
 # Steps on a float32 matrix in memory: n over this many, for all columns together, take half the time of its factor.
 STEPS_FOR_A_FACTOR = 80
 # They are to make residuals smaller by this each time, which is what float32 can do, ...
@@ -60,8 +62,8 @@ class SystemResult:
     n_iter: int
     """Steps of conjugate gradients, each with one product with K."""
     status: str
-    """"solved": to the tolerance or, where rounding does not let it, as far as a product with K is exact; "stalled" or
-    "max_iter"."""
+    """"solved": to the tolerance or, where rounding does not let it, as far as a product with K is exact, but to three
+    digits at least; "stalled" or "max_iter"."""
     seconds: float
     """Wall-clock time."""
 
@@ -351,7 +353,8 @@ class _System:
     def _near(self, X: np.ndarray, R: np.ndarray, share: float = 1.0) -> bool:
         """Whether the residuals are as small as wanted, or as what rounding in a product with X may leave."""
         rounding = EPS * (self.trace * _norms(X) + _norms(self.ridge[:, np.newaxis] * X))
-        return bool((_norms(R) <= share * np.maximum(self.tol * self.sizes, rounding)).all())
+        enough = np.maximum(self.tol, DIGITS) * self.sizes
+        return bool((_norms(R) <= share * np.clip(rounding, self.tol * self.sizes, enough)).all())
 
 
 class _TooSlow(Exception):

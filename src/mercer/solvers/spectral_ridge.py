@@ -7,10 +7,11 @@ import numpy as np
 from scipy.linalg import eigh, svd
 from scipy.optimize import brentq
 
+from mercer.errors import SingularError
 from mercer.gram.checks import indefinite
 from mercer.kernels.samples import row_blocks
 from mercer.problems.ridge import EPS, FeatureProblem, KernelProblem, RidgeProblem
-from mercer.solvers.ridge import LeastSquaresResult, Solution, certify
+from mercer.solvers.ridge import LeastSquaresResult, Solution, certify, unit_of
 
 __all__ = ["Spectral", "needed_bytes"]
 
@@ -69,6 +70,14 @@ class Spectral:
             raise indefinite(owner, values[0], "this one, times weights,")
         return np.maximum(values, 0.0), vectors
 
+    def require_regular(self, alpha: float) -> None:
+        """Refuse a penalty too small for samples that are linear combinations of others in feature space."""
+        if alpha <= EPS * float(self.values.max(initial=0.0)) and (self.thin or not self.values.all()):
+            raise SingularError(
+                f"The system of {len(self.U)} equations is singular: some samples are linear combinations of others in "
+                f"feature space, and alpha={alpha:.3g} is too small to regularise them."
+            )
+
     # --- one penalty --------------------------------------------------------------------------------------
 
     def solve(self, alpha: float, tol: float) -> Solution:
@@ -105,10 +114,12 @@ class Spectral:
             c += (rest - b * self.border_rest) / alpha
         return self.scale[:, np.newaxis] * c, b
 
-    def squared_norm(self, alpha: float) -> float:
-        """The squared norm of all functions together, which falls with the penalty."""
+    def norm(self, alpha: float) -> float:
+        """The norm of all functions together, which falls with the penalty."""
         along = self._along(alpha, self.z, self._offsets(alpha, self.z, self.rest))
-        return float((self.values[:, np.newaxis] * along**2).sum())
+        parts = np.sqrt(self.values)[:, np.newaxis] * along
+        unit = unit_of(parts)
+        return unit * float(np.linalg.norm(parts / unit))
 
     def _along(self, alpha: float, z: np.ndarray, b: np.ndarray) -> np.ndarray:
         """The solution of the weighted system along the eigenvectors."""
@@ -140,18 +151,18 @@ class Spectral:
         began = time.perf_counter()
         top = float(self.values.max(initial=0.0))
         low, high = EPS * max(top, np.finfo(float).tiny), max(top, 1.0)
-        if self.squared_norm(0.0) <= bound**2:
+        if self.norm(0.0) <= bound:
             alpha = 0.0
         else:
-            while self.squared_norm(high) > bound**2:
+            while self.norm(high) > bound:
                 high *= 16.0
-            while self.squared_norm(low) <= bound**2:
+            while self.norm(low) <= bound:
                 low /= 16.0
             # In logarithms, and to the last digits: the norm is to meet its bound.
             alpha = float(
                 np.exp(
                     brentq(
-                        lambda u: np.log(self.squared_norm(np.exp(u))) - 2 * np.log(bound),
+                        lambda u: np.log(self.norm(np.exp(u))) - np.log(bound),
                         np.log(low),
                         np.log(high),
                         xtol=1e-14,
@@ -199,9 +210,10 @@ class Spectral:
         """Errors at every sample of the functions learnt without it, shape (n_alphas, n, n_functions).
 
         With the leverage h_i they are e_i / (1 - h_i); a sample of which only a share is left out has
-        e_i / (1 - share_i h_i).
+        e_i / (1 - share_i h_i). Without a penalty these may both be zero, and the limit of small ones counts.
         """
         n, n_functions = self.target.shape
+        alphas = np.maximum(alphas, EPS**2 * self.values.max(initial=0.0))
         q = self._factors(alphas)
         b = np.array([self._offsets(float(alpha), self.z, self.rest) for alpha in alphas])  # (n_alphas, n_functions)
         along = q[:, :, np.newaxis] * (self.z[:, np.newaxis] - b * self.t[:, np.newaxis])
@@ -214,9 +226,10 @@ class Spectral:
             squares = rows * rows
             error = (rows @ along).reshape(-1, len(alphas), n_functions)
             error += self.rest[block, np.newaxis] - b * self.border_rest[block, np.newaxis]
-            free = squares @ q + (1.0 - squares.sum(axis=1, keepdims=True) if self.thin else 0.0)  # 1 - h
-            free -= (rows @ border + self.border_rest[block]) ** 2 / span
-            free = np.maximum(free, EPS)  # a sample that nothing else is like
+            most = squares @ q + (1.0 - squares.sum(axis=1, keepdims=True) if self.thin else 0.0)
+            free = most - (rows @ border + self.border_rest[block]) ** 2 / span  # 1 - h
+            # What rounding leaves of nothing: a sample that nothing else is like.
+            free = np.maximum(free, EPS if self.thin else EPS * most)
             part = share[block, np.newaxis]
             error /= (self.scale[block, np.newaxis] * (1.0 - part + part * free))[:, :, np.newaxis]
             found[:, block] = error.transpose(1, 0, 2)

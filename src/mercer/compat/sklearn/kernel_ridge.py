@@ -16,7 +16,7 @@ from mercer.kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoid
 from mercer.kernels.samples import in_full
 from mercer.problems.ridge import FeatureProblem, KernelProblem, RidgeProblem, explicit_features
 from mercer.solvers import warn_unless_solved
-from mercer.solvers.ridge import solve_ridge
+from mercer.solvers.ridge import solve_ridge, unit_of
 
 __all__ = ["KernelRidge"]
 
@@ -108,7 +108,8 @@ class KernelRidge(sklearn.kernel_ridge.KernelRidge):
             return np.zeros_like(Y)
         some = X if len(used) == X.shape[0] else X[np.ix_(used, used)] if self.kernel == "precomputed" else X[used]
         try:
-            solution = solve_ridge(self._problem(some, Y, weight, alpha), alpha, TOLERANCE)
+            unit = unit_of(Y)
+            solution = solve_ridge(self._problem(some, Y / unit, weight, alpha), alpha, TOLERANCE).times(unit)
         except (SingularError, IndefiniteError):
             warn_caller("Singular matrix in solving dual problem. Using least-squares solution instead.", UserWarning)
             self.__dict__.pop("result_", None)
