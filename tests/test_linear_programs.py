@@ -14,6 +14,8 @@ from mercer.kernels import RBF, LocalAlignment, Sigmoid, Spectrum
 from mercer.lp import LPClassifier, LPNoveltyDetector, LPRegressor, NuLPClassifier
 from mercer.problems import LinearProblem, level_set, lp_margin, lp_nu_margin, lp_tube
 from mercer.solvers import ColumnGeneration, HiGHS
+from mercer.solvers.lp.corners import nearest_corner
+from mercer.solvers.lp.interior import central_point
 from mercer.svm import SVC
 
 
@@ -138,6 +140,64 @@ def test_kernel_matrix_is_never_whole(monkeypatch):
     assert sum(asked) < 800
     assert len(result.history) == result.n_iter > 2
     assert result.history.gap[-1] == result.gap
+
+
+@pytest.mark.parametrize("name", [name for name in problems(20) if not name.startswith("hard")])
+def test_interior_points_tell_the_corner(name, monkeypatch):
+    """To the last digits, without HiGHS."""
+    problem = problems(300)[name]
+    block = problem.gram.rows(problem.columns)[:, problem.rows]
+    inner = central_point(problem, block, None, 1e-8)
+    corner = nearest_corner(problem, block, inner)
+    corner_of_highs = HiGHS().solve(problem)
+    assert_allclose(inner.coefficients, corner_of_highs.a, atol=1e-5 * np.abs(corner_of_highs.a).max())
+    assert_array_equal(corner.a != 0, corner_of_highs.a != 0)
+    assert_allclose(corner.a, corner_of_highs.a, rtol=1e-6, atol=1e-12)
+    assert_allclose(corner.u, corner_of_highs.u, atol=1e-8)
+    monkeypatch.setattr("mercer.solvers.lp.columns.vertex", None)
+    result = ColumnGeneration().solve(problem)
+    assert_allclose(result.a, corner_of_highs.a, rtol=1e-6, atol=1e-12)
+    assert result.relative_gap <= 1e-11
+
+
+def test_one_of_many_optima_is_a_corner():
+    """Copies share a coefficient in the middle of the optima: HiGHS has to look for a corner."""
+    X, y = two_classes(150)
+    gram = make_gram(RBF(gamma=0.7), np.repeat(X, 2, axis=0))
+    problem = lp_margin(gram, np.repeat(2.0 * y - 1.0, 2), np.ones(300))
+    block = gram.rows(problem.columns)
+    assert nearest_corner(problem, block, central_point(problem, block, None, 1e-8)) is None
+    found, whole = ColumnGeneration().solve(problem), HiGHS().solve(problem)
+    assert np.count_nonzero(found.a) == np.count_nonzero(whole.a) < 20
+    assert_allclose(found.objective, whole.objective, rtol=1e-12)
+
+
+def dense_problems(n=400):
+    """Many samples have a coefficient; ways to them lead through optima of zero, or large prices."""
+    X = np.random.default_rng(0).normal(size=(n, 10))
+    noise = 0.5 * np.random.default_rng(1).normal(size=n)
+    sign, wide, narrow = np.where(X[:, 0] * X[:, 1] + noise > 0, 1.0, -1.0), RBF(gamma=0.05), RBF(gamma=0.3)
+    return {
+        "margin": lp_margin(make_gram(narrow, X), sign, np.full(n, 10.0)),
+        "large prices": lp_margin(make_gram(wide, X), sign, np.full(n, 1e4)),
+        "nu margin": lp_nu_margin(make_gram(narrow, X), sign, 0.3, np.ones(n)),
+        "tube": lp_tube(make_gram(narrow, X), X[:, 0] * X[:, 1], np.full(n, 10.0), 0.05),
+    }
+
+
+@pytest.mark.parametrize("name", dense_problems(20))
+def test_many_coefficients(name, monkeypatch):
+    """The rest of the columns comes at once, if there are not too many; HiGHS has nothing to do."""
+    problem = dense_problems()[name]
+    monkeypatch.setattr("mercer.solvers.lp.columns.vertex", None)
+    at_once = ColumnGeneration().solve(problem)
+    assert at_once.status == "solved"
+    assert np.count_nonzero(at_once.a) > 130
+    assert at_once.relative_gap < 1e-9
+    monkeypatch.setattr("mercer.solvers.lp.columns.FEW_THOUSAND", 0)
+    by_and_by = ColumnGeneration().solve(problem)
+    assert at_once.n_iter < by_and_by.n_iter
+    assert_allclose(at_once.f, by_and_by.f, rtol=1e-6, atol=1e-7)
 
 
 def test_limits_report_their_status():

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from mercer.errors import InfeasibleError
 from mercer.parameters import Number, check_parameters
 from mercer.problems import LinearProblem
+from mercer.solvers.lp.corners import refined
 from mercer.solvers.lp.result import LinearResult, Point, certify_point
 
 __all__ = ["HiGHS", "vertex"]
@@ -109,7 +110,8 @@ def vertex(
     """
     k, m = len(block), int(rows.sum())
     G = block[:, rows] * problem.sign[rows]
-    settled = np.where(rows, 0.0, problem.sign * u) - problem.pull
+    others = np.where(rows, 0.0, u)
+    settled = problem.sign * others - problem.pull
     already = block @ settled  # what the rows that are not at play add to the slopes
     u_bounds = np.column_stack([np.zeros(m), problem.price[rows]])
     limits, most = np.empty((0, m)), np.empty(0)
@@ -149,43 +151,8 @@ def vertex(
     coefficients = np.where(np.abs(coefficients) > ZERO * np.abs(coefficients).max(initial=0.0), coefficients, 0.0)
     rho = 0.0 if problem.reward is None else float(of_limits[-1])
     found = Point(coefficients, float(of_equations[-1]), rho, np.clip(answer.x[:m], 0.0, problem.price[rows]))
-    found = _refined(problem, rows, G, already, float(settled.sum()), found)
+    # HiGHS has left out the smallest kernel values.
+    found = refined(problem, rows, G, already, others, found)[0] or found
     a, multipliers = np.zeros(len(columns)), u.copy()
     a[columns], multipliers[rows] = found.a, found.u
     return Point(a, found.b, found.rho, multipliers), int(answer.nit)
-
-
-def _refined(
-    problem: LinearProblem, rows: np.ndarray, G: np.ndarray, already: np.ndarray, settled: float, corner: Point
-) -> Point:
-    """A step of Newton's method on the equations that make a corner: HiGHS has left out the smallest kernel values.
-
-    Rows whose multiplier is between its bounds hold with equality, columns with a coefficient have the largest slope.
-    """
-    a, b, rho, u = corner
-    used, between = a != 0, (u > 0) & (u < problem.price[rows])
-    sign, M = problem.sign[rows][between], G[np.ix_(used, between)].T
-    edge, banded = np.sign(a[used]), rho > 0
-    # Of the function: a, b and rho.
-    left = np.column_stack([M, sign, *([-np.ones(len(M))] if banded else [])])
-    right = problem.target[rows][between] - (M @ a[used] + sign * b - rho)
-    if problem.unit:
-        left = np.vstack([left, np.append(edge, np.zeros(left.shape[1] - len(edge)))])
-        right = np.append(right, 1.0 - np.abs(a).sum())
-    change = np.linalg.lstsq(left, right)[0]
-    better = a.copy()
-    better[used] += change[: len(edge)]
-    # Of the multipliers: u and, with `unit`, the largest slope.
-    slopes = G[used] @ u + already[used]
-    largest = float(np.mean(edge * slopes)) if problem.unit and len(edge) else 1.0
-    left = np.vstack([M.T, sign, *([np.ones(len(M))] if banded else [])])
-    right = np.concatenate([edge * largest - slopes, [-settled - float(problem.sign[rows] @ u)]])
-    if problem.unit:
-        left = np.column_stack([left, np.concatenate([-edge, np.zeros(len(left) - len(edge))])])
-    if banded:
-        right = np.append(right, 0.0)
-    moved = u.copy()
-    moved[between] += np.linalg.lstsq(left, right)[0][: len(M)]
-    if (np.sign(better) != np.sign(a)).any() or (moved < 0).any() or (moved > problem.price[rows]).any():
-        return corner  # no small step: more than rounding is open
-    return Point(better, b + float(change[len(edge)]), rho + float(change[-1]) if banded else rho, moved)
