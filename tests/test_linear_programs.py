@@ -34,6 +34,7 @@ def problems(n=120):
     return {
         "margin": lp_margin(gram, sign, 2.0 * weight),
         "hard margin": lp_margin(narrow, sign, np.full(n, np.inf)),
+        "low prices": lp_margin(gram, sign, 1e-3 * weight),
         "uneven prices": lp_margin(gram, sign, np.linspace(0.1, 5.0, n)),
         "nu margin": lp_nu_margin(gram, sign, 0.6, weight),
         "tube": lp_tube(gram, values, 2.0 * weight, 0.1),
@@ -142,7 +143,7 @@ def test_kernel_matrix_is_never_whole(monkeypatch):
     assert result.history.gap[-1] == result.gap
 
 
-@pytest.mark.parametrize("name", [name for name in problems(20) if not name.startswith("hard")])
+@pytest.mark.parametrize("name", [name for name in problems(20) if not name.startswith(("hard", "low"))])
 def test_interior_points_tell_the_corner(name, monkeypatch):
     """To the last digits, without HiGHS."""
     problem = problems(300)[name]
@@ -245,6 +246,19 @@ def test_slack_and_shares():
     assert_allclose(machine.margin_errors_, np.mean(machine.slack_ > 1e-6))
     regressor = LPRegressor(epsilon=0.2).fit(X, X[:, 0])
     assert_allclose(regressor.slack_, np.maximum(0, np.abs(X[:, 0] - regressor.predict(X)) - 0.2), atol=1e-8)
+    banded = NuLPClassifier(nu=0.6).fit(X, y)
+    assert_allclose(banded.slack_, np.maximum(0, 1 - (2 * y - 1) * banded.decision_function(X)), atol=1e-8)
+
+
+@pytest.mark.parametrize("make", [LPClassifier, NuLPClassifier, LPRegressor, LPNoveltyDetector])
+def test_shares_are_of_weights(make):
+    X, y = two_classes()
+    weight = np.random.default_rng(3).integers(0, 3, size=120).astype(float)
+    machine = make().fit(X, y, sample_weight=weight)
+    errs = machine.slack_ > (0 if make is LPNoveltyDetector else machine.tol)
+    assert 0 < errs[weight > 0].mean() < 1
+    assert not errs[weight == 0].any()
+    assert_allclose(machine.margin_errors_, weight @ errs / weight.sum())
 
 
 @pytest.mark.parametrize("nu", [0.5, 0.7, 0.9])
@@ -320,12 +334,49 @@ def test_hard_margin():
 
 def test_infeasible_and_degenerate_nu():
     X, y = two_classes()
-    with pytest.raises(InfeasibleError, match="nu must be at most"):
-        NuLPClassifier(nu=1.0).fit(X, np.arange(120) < 10)
+    with pytest.raises(InfeasibleError, match=r"nu must be at most 0\.166667 .*, got 0\.17\."):
+        NuLPClassifier(nu=0.17).fit(X, np.arange(120) < 10)
+    assert NuLPClassifier(nu=1 / 6).fit(X, np.arange(120) < 10).result_.gap < 1e-9
     with pytest.warns(ConvergenceWarning, match="status degenerate"):
         machine = NuLPClassifier("linear", nu=0.1).fit(X, y)
     assert machine.rho_ <= 1e-12
     assert np.isfinite(machine.decision_function(X)).all()
+
+
+@every_solver
+@pytest.mark.parametrize(
+    "make", [lambda k, s: NuLPClassifier(k, nu=0.6, solver=s), lambda k, s: LPNoveltyDetector(k, nu=0.2, solver=s)]
+)
+@pytest.mark.parametrize("size", [1e-16, 1e14])
+def test_sizes_of_kernel_and_weights_make_no_difference(size, make, solver):
+    """A norm of one: the function grows with the kernel, and nothing else does."""
+    X, y = two_classes()
+    plain = make(RBF(gamma=1.0), solver).fit(X, y)
+    scaled = make(size * RBF(gamma=1.0), solver).fit(X, y, sample_weight=np.full(120, 1e-9))
+    assert scaled.result_.status == "solved"
+    assert_array_equal(scaled.support_, plain.support_)
+    factor = 1.0 if isinstance(plain, NuLPClassifier) else size
+    assert_allclose(scaled.decision_function(X), factor * plain.decision_function(X), rtol=1e-6, atol=1e-8 * factor)
+
+
+def test_nothing_to_gain():
+    """Errors cost so little that no column is worth anything: the function is constant, the larger class wins."""
+    X, y = two_classes(300)
+    machine = LPClassifier(solver="column_generation").fit(X, y, sample_weight=np.full(300, 1e-300))
+    assert len(machine.support_) == 0 and machine.result_.status == "solved"
+    assert_array_equal(machine.predict(X), np.bincount(y).argmax())
+
+
+def test_a_hard_tube_in_any_units():
+    """Whether constraints hold is measured in units of the targets."""
+    X, _ = two_classes(60)
+    for size in (1e-9, 1e9):
+        values = size * np.sin(2 * X[:, 0])
+        machine = LPRegressor(RBF(gamma=100.0), C=np.inf, epsilon=0.05 * size).fit(X, values)
+        assert machine.result_.status == "solved"
+        assert np.abs(machine.predict(X) - values).max() <= size * (0.05 + 1e-6)
+    problem = lp_tube(make_gram(RBF(gamma=100.0), X), 1e-9 * X[:, 0], np.full(60, np.inf), 1e-12)
+    assert problem.violation(np.zeros(60), 0.0, np.zeros(120)) > 0.9
 
 
 # --- novelty ----------------------------------------------------------------------------------------------
@@ -372,6 +423,8 @@ def test_virtual_points_do_not_depend_on_order_or_copies():
     weight = np.random.default_rng(2).integers(0, 3, size=60)
     weighted, repeated = make().fit(X, sample_weight=weight), make().fit(np.repeat(X, weight, axis=0))
     assert_allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-7)
+    wider = LPNoveltyDetector(nu=0.1, n_virtual=3, spread=0.4).fit(X)
+    assert not np.allclose(wider.decision_function(X), machine.decision_function(X))
     sparse = make().fit(csr_array(X))
     assert_allclose(sparse.decision_function(csr_array(X)), machine.decision_function(X), atol=1e-8)
     assert not np.allclose(make(random_state=1).fit(X).decision_function(X), machine.decision_function(X))

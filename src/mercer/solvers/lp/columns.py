@@ -173,6 +173,7 @@ class _Search:
         self.came_back[numbers] |= self.dropped[numbers]
 
     def _keep(self, kept: np.ndarray) -> None:
+        kept[0] |= not kept.any()  # also where no column is worth anything
         self.at_play[self.numbers[~kept]], self.dropped[self.numbers[~kept]] = False, True
         self.block, self.numbers = self.block[kept], self.numbers[kept]
 
@@ -307,8 +308,7 @@ class _Search:
             point = found[0]
             f, sizes = self._judge(point)
             ahead = problem.sign * f - problem.target - point.rho
-            size = float(np.abs(problem.target).max()) or float(np.abs(f).max()) or 1.0
-            wrong = ~rows & (np.where(settled > 0, ahead, -ahead) > EXACT * size)
+            wrong = ~rows & (np.where(settled > 0, ahead, -ahead) > EXACT * problem.size_of_values(f))
             worthy = ~columns & (sizes > 1.0 + EXACT)
             if not (wrong.any() or worthy.any()) or self.proved:
                 return point, "stalled"  # unless its certificate says more

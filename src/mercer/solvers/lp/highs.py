@@ -113,24 +113,32 @@ def vertex(
     others = np.where(rows, 0.0, u)
     settled = problem.sign * others - problem.pull
     already = block @ settled  # what the rows that are not at play add to the slopes
-    u_bounds = np.column_stack([np.zeros(m), problem.price[rows]])
+    # The tolerances of HiGHS are absolute: kernel values and multipliers are given in units of their largest.
+    reach = float(np.abs(block).max(initial=0.0)) or 1.0
+    most_paid = float(problem.price[np.isfinite(problem.price)].max(initial=0.0)) or 1.0
+    matrix, added = G / reach, already / (reach * most_paid)
+    u_bounds = np.column_stack([np.zeros(m), problem.price[rows] / most_paid])
     limits, most = np.empty((0, m)), np.empty(0)
     if problem.unit:  # u, and the largest slope at the end
         both = [1.0, -1.0][: 1 + problem.signed]
-        limits, most = np.concatenate([side * G for side in both]), np.concatenate([-side * already for side in both])
+        limits = np.concatenate([side * matrix for side in both])
+        most = np.concatenate([-side * added for side in both])
         equations, totals = np.empty((0, m + 1)), np.empty(0)
         further, further_bounds = -np.ones((len(limits), 1)), np.array([[-np.inf, np.inf]])
+        worth = reach  # of the objective for each unit of the multipliers
     else:  # u, and the slopes, which have bounds of their own
-        equations, totals = np.hstack([G, -np.eye(k)]), -already
-        further, further_bounds = np.empty((0, k)), np.tile([-1.0 if problem.signed else -np.inf, 1.0], (k, 1))
+        equations, totals = np.hstack([matrix, -np.eye(k)]), -added
+        edges = np.array([-1.0 if problem.signed else -np.inf, 1.0])
+        further, further_bounds = np.empty((0, k)), np.tile(edges / (reach * most_paid), (k, 1))
+        worth = 1.0
     if problem.reward is not None:
-        limits, most = np.vstack([limits, -np.ones(m)]), np.append(most, u[~rows].sum() - problem.reward)
+        limits, most = np.vstack([limits, -np.ones(m)]), np.append(most, (others.sum() - problem.reward) / most_paid)
         further = np.vstack([further, np.zeros(len(further_bounds))])
     balance = np.append(problem.sign[rows], np.zeros(len(further_bounds)))
     answer = linprog(
-        np.append(-problem.target[rows], np.full(len(further_bounds), float(problem.unit))),
+        np.append(-problem.target[rows] / worth, np.full(len(further_bounds), float(problem.unit))),
         A_eq=np.vstack([equations, balance]),
-        b_eq=np.append(totals, -settled.sum()),
+        b_eq=np.append(totals, -settled.sum() / most_paid),
         A_ub=np.hstack([limits, further]),
         b_ub=most,
         bounds=np.vstack([u_bounds, further_bounds]),
@@ -145,14 +153,15 @@ def vertex(
         return None
     # The coefficients are the multipliers of the constraints that the slopes must meet.
     of_equations, of_limits = -answer.eqlin.marginals, -answer.ineqlin.marginals
-    coefficients = of_equations[:-1]
+    coefficients = of_equations[:-1] / reach
     if problem.unit:
         coefficients = of_limits[:k] - (of_limits[k : 2 * k] if problem.signed else 0.0)
     coefficients = np.where(np.abs(coefficients) > ZERO * np.abs(coefficients).max(initial=0.0), coefficients, 0.0)
-    rho = 0.0 if problem.reward is None else float(of_limits[-1])
-    found = Point(coefficients, float(of_equations[-1]), rho, np.clip(answer.x[:m], 0.0, problem.price[rows]))
+    rho = 0.0 if problem.reward is None else worth * float(of_limits[-1])
+    multipliers = np.clip(most_paid * answer.x[:m], 0.0, problem.price[rows])
+    found = Point(coefficients, worth * float(of_equations[-1]), rho, multipliers)
     # HiGHS has left out the smallest kernel values.
     found = refined(problem, rows, G, already, others, found)[0] or found
-    a, multipliers = np.zeros(len(columns)), u.copy()
-    a[columns], multipliers[rows] = found.a, found.u
-    return Point(a, found.b, found.rho, multipliers), int(answer.nit)
+    a, everywhere = np.zeros(len(columns)), u.copy()
+    a[columns], everywhere[rows] = found.a, found.u
+    return Point(a, found.b, found.rho, everywhere), int(answer.nit)

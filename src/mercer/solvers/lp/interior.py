@@ -129,7 +129,9 @@ class _Master:
         else:
             given, b, rho, u = start
             ahead = self.G[: self.k].T @ given + problem.sign * b - problem.target - rho
-            a = np.maximum(0.0, signs * given) + APART**2 * float(np.abs(given).max(initial=0.0) or 1.0 / self.k)
+            a = np.maximum(0.0, signs * given) + APART**2 * (
+                float(np.abs(given).max(initial=0.0)) or 1.0 / max(1, self.k)
+            )
             u = np.clip(u, APART * price, (1 - APART) * price)
             if problem.unit:
                 size = min(size, float(np.abs(ahead).mean()) or size)
@@ -160,7 +162,7 @@ class _Master:
         )
         primal += 0.0 if problem.unit else float(x.a.sum())
         dual = float(problem.target @ x.u) - (x.kappa if problem.unit else 0.0)
-        size = float(np.abs(problem.target).max()) or float(np.abs(function).max()) or 1.0
+        size = problem.size_of_values(function)
         # With `unit`, slopes are in units of the objective, which may be zero.
         worth = max(abs(primal), abs(dual), NOTHING * problem.scale)
         return max(
