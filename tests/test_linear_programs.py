@@ -14,6 +14,7 @@ from mercer.kernels import RBF, LocalAlignment, Sigmoid, Spectrum
 from mercer.lp import LPClassifier, LPNoveltyDetector, LPRegressor, NuLPClassifier
 from mercer.problems import LinearProblem, level_set, lp_margin, lp_nu_margin, lp_tube
 from mercer.solvers import ColumnGeneration, HiGHS
+from mercer.solvers.lp import columns
 from mercer.solvers.lp.corners import nearest_corner
 from mercer.solvers.lp.interior import central_point
 from mercer.svm import SVC
@@ -112,10 +113,10 @@ def test_certificates(name, solver):
 @every_problem
 def test_two_ways_to_one_optimum(name):
     problem = problems(300)[name]
-    whole, columns = HiGHS().solve(problem), ColumnGeneration(tol=1e-9).solve(problem)
-    assert_allclose(columns.objective, whole.objective, rtol=1e-8)
-    assert_allclose(columns.f, whole.f, rtol=1e-5, atol=1e-6)
-    assert np.count_nonzero(columns.a) < 150 or name.startswith("hard")
+    whole, by_columns = HiGHS().solve(problem), ColumnGeneration(tol=1e-9).solve(problem)
+    assert_allclose(by_columns.objective, whole.objective, rtol=1e-8)
+    assert_allclose(by_columns.f, whole.f, rtol=1e-5, atol=1e-6)
+    assert np.count_nonzero(by_columns.a) < 150 or name.startswith("hard")
 
 
 def test_any_multipliers_bound_the_optimum():
@@ -155,7 +156,7 @@ def test_interior_points_tell_the_corner(name, monkeypatch):
     assert_array_equal(corner.a != 0, corner_of_highs.a != 0)
     assert_allclose(corner.a, corner_of_highs.a, rtol=1e-6, atol=1e-12)
     assert_allclose(corner.u, corner_of_highs.u, atol=1e-8)
-    monkeypatch.setattr("mercer.solvers.lp.columns.vertex", None)
+    monkeypatch.setattr(columns, "vertex", None)
     result = ColumnGeneration().solve(problem)
     assert_allclose(result.a, corner_of_highs.a, rtol=1e-6, atol=1e-12)
     assert result.relative_gap <= 1e-11
@@ -190,12 +191,12 @@ def dense_problems(n=400):
 def test_many_coefficients(name, monkeypatch):
     """The rest of the columns comes at once, if there are not too many; HiGHS has nothing to do."""
     problem = dense_problems()[name]
-    monkeypatch.setattr("mercer.solvers.lp.columns.vertex", None)
+    monkeypatch.setattr(columns, "vertex", None)
     at_once = ColumnGeneration().solve(problem)
     assert at_once.status == "solved"
     assert np.count_nonzero(at_once.a) > 130
     assert at_once.relative_gap < 1e-9
-    monkeypatch.setattr("mercer.solvers.lp.columns.FEW_THOUSAND", 0)
+    monkeypatch.setattr(columns, "FEW_THOUSAND", 0)
     by_and_by = ColumnGeneration().solve(problem)
     assert at_once.n_iter < by_and_by.n_iter
     assert_allclose(at_once.f, by_and_by.f, rtol=1e-6, atol=1e-7)
@@ -357,6 +358,15 @@ def test_sizes_of_kernel_and_weights_make_no_difference(size, make, solver):
     assert_array_equal(scaled.support_, plain.support_)
     factor = 1.0 if isinstance(plain, NuLPClassifier) else size
     assert_allclose(scaled.decision_function(X), factor * plain.decision_function(X), rtol=1e-6, atol=1e-8 * factor)
+
+
+def test_lost_in_rounding():
+    """Large prices and kernel values: there is a solution, whatever HiGHS says, and a warning tells how good it is."""
+    X = 1e4 * np.random.default_rng(0).normal(size=(60, 2))
+    y = np.where(X[:, 0] * X[:, 1] + 1e8 * np.random.default_rng(1).normal(size=60) > 0, 1.0, 0.0)
+    with pytest.warns(ConvergenceWarning, match="status stalled"):
+        machine = LPRegressor("linear", C=1e6, solver="highs").fit(X, y)
+    assert machine.result_.objective < 1e6 * np.maximum(0, np.abs(y - 0.5) - 0.1).sum()
 
 
 def test_nothing_to_gain():

@@ -11,6 +11,7 @@ from mercer.errors import InfeasibleError
 from mercer.parameters import Number, check_parameters
 from mercer.problems import LinearProblem
 from mercer.solvers.lp.corners import refined
+from mercer.solvers.lp.interior import central_point
 from mercer.solvers.lp.result import LinearResult, Point, certify_point
 
 __all__ = ["HiGHS", "vertex"]
@@ -38,8 +39,9 @@ class HiGHS(BaseEstimator):
 
     Notes
     -----
-    The whole kernel matrix is in memory, some times. HiGHS takes kernel values below 1e-9 for zeros; a step of Newton's
-    method on the equations of the corner makes up for that.
+    The whole kernel matrix is in memory, some times. HiGHS takes kernel values below 1e-9 of the largest for zeros; a
+    step of Newton's method on the equations of the corner makes up for that. Where HiGHS is lost in rounding though
+    there is a solution, the result is what an interior point method reaches.
 
     References
     ----------
@@ -84,6 +86,9 @@ class HiGHS(BaseEstimator):
         block = problem.gram.rows(problem.columns)[:, problem.rows]
         everything = np.ones(len(problem.columns), dtype=bool), np.ones(len(problem.rows), dtype=bool)
         found = vertex(problem, block, *everything, np.zeros(len(problem.rows)))
+        if found is None and np.isfinite(problem.price).all():  # there is a solution, lost in rounding
+            inner = central_point(problem, block, None, self.tol)
+            found = Point(inner.coefficients, inner.b, inner.rho, inner.u), 0
         if found is None:
             raise InfeasibleError(
                 "No function of this kernel meets all constraints without errors: choose a finite price of errors, or "
@@ -113,11 +118,13 @@ def vertex(
     others = np.where(rows, 0.0, u)
     settled = problem.sign * others - problem.pull
     already = block @ settled  # what the rows that are not at play add to the slopes
-    # The tolerances of HiGHS are absolute: kernel values and multipliers are given in units of their largest.
+    # The tolerances of HiGHS are absolute: kernel values are given in units of the largest, multipliers in such of the
+    # largest price, or of what it takes to reach the bound on a slope.
     reach = float(np.abs(block).max(initial=0.0)) or 1.0
-    most_paid = float(problem.price[np.isfinite(problem.price)].max(initial=0.0)) or 1.0
-    matrix, added = G / reach, already / (reach * most_paid)
-    u_bounds = np.column_stack([np.zeros(m), problem.price[rows] / most_paid])
+    paid = float(problem.price[np.isfinite(problem.price)].max(initial=0.0)) or 1.0
+    paid = paid if problem.unit else min(paid, 1.0 / reach)
+    matrix, added = G / reach, already / (reach * paid)
+    u_bounds = np.column_stack([np.zeros(m), problem.price[rows] / paid])
     limits, most = np.empty((0, m)), np.empty(0)
     if problem.unit:  # u, and the largest slope at the end
         both = [1.0, -1.0][: 1 + problem.signed]
@@ -129,16 +136,16 @@ def vertex(
     else:  # u, and the slopes, which have bounds of their own
         equations, totals = np.hstack([matrix, -np.eye(k)]), -added
         edges = np.array([-1.0 if problem.signed else -np.inf, 1.0])
-        further, further_bounds = np.empty((0, k)), np.tile(edges / (reach * most_paid), (k, 1))
+        further, further_bounds = np.empty((0, k)), np.tile(edges / (reach * paid), (k, 1))
         worth = 1.0
     if problem.reward is not None:
-        limits, most = np.vstack([limits, -np.ones(m)]), np.append(most, (others.sum() - problem.reward) / most_paid)
+        limits, most = np.vstack([limits, -np.ones(m)]), np.append(most, (others.sum() - problem.reward) / paid)
         further = np.vstack([further, np.zeros(len(further_bounds))])
     balance = np.append(problem.sign[rows], np.zeros(len(further_bounds)))
     answer = linprog(
         np.append(-problem.target[rows] / worth, np.full(len(further_bounds), float(problem.unit))),
         A_eq=np.vstack([equations, balance]),
-        b_eq=np.append(totals, -settled.sum() / most_paid),
+        b_eq=np.append(totals, -settled.sum() / paid),
         A_ub=np.hstack([limits, further]),
         b_ub=most,
         bounds=np.vstack([u_bounds, further_bounds]),
@@ -158,7 +165,7 @@ def vertex(
         coefficients = of_limits[:k] - (of_limits[k : 2 * k] if problem.signed else 0.0)
     coefficients = np.where(np.abs(coefficients) > ZERO * np.abs(coefficients).max(initial=0.0), coefficients, 0.0)
     rho = 0.0 if problem.reward is None else worth * float(of_limits[-1])
-    multipliers = np.clip(most_paid * answer.x[:m], 0.0, problem.price[rows])
+    multipliers = np.clip(paid * answer.x[:m], 0.0, problem.price[rows])
     found = Point(coefficients, worth * float(of_equations[-1]), rho, multipliers)
     # HiGHS has left out the smallest kernel values.
     found = refined(problem, rows, G, already, others, found)[0] or found
