@@ -1,6 +1,6 @@
 """What a benchmark is: one piece of work, done by several contenders."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -55,3 +55,10 @@ def figure(outcome: Outcome) -> float:
 def ratio(row: Mapping[str, Outcome], contender: str) -> float:
     """How many times what mercer needs a contender needs."""
     return figure(row[contender]) / figure(row["mercer"])
+
+
+def times_faster(tasks: Sequence[Task], results: Results, other: str, beginning: str) -> dict[str, Any] | None:
+    """How many times faster than another contender mercer is at each task, and a sentence that begins so."""
+    times = {task.title: ratio(results[task.name], other) for task in tasks if other in results.get(task.name, {})}
+    told = ", ".join(f"{title} {factor:.0f}×" for title, factor in times.items())
+    return {"times": times, "text": f"{beginning}: {told}."} if times else None

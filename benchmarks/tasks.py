@@ -72,6 +72,7 @@ SUMMARIES: dict[str, Callable[[Results], dict | None]] = {
     "graphs": graphs.summary,
     "strings": strings.summary,
     "clusters": clustering.summary,
+    "linear programmes": lp.summary,
     "import": imports.summary,
 }
 

@@ -14,6 +14,9 @@ from mercer.kernels import RBF, LocalAlignment, Sigmoid, Spectrum
 from mercer.lp import LPClassifier, LPNoveltyDetector, LPRegressor, NuLPClassifier
 from mercer.problems import LinearProblem, level_set, lp_margin, lp_nu_margin, lp_tube
 from mercer.solvers import ColumnGeneration, HiGHS
+from mercer.solvers.lp import columns
+from mercer.solvers.lp.corners import nearest_corner
+from mercer.solvers.lp.interior import central_point
 from mercer.svm import SVC
 
 
@@ -32,6 +35,7 @@ def problems(n=120):
     return {
         "margin": lp_margin(gram, sign, 2.0 * weight),
         "hard margin": lp_margin(narrow, sign, np.full(n, np.inf)),
+        "low prices": lp_margin(gram, sign, 1e-3 * weight),
         "uneven prices": lp_margin(gram, sign, np.linspace(0.1, 5.0, n)),
         "nu margin": lp_nu_margin(gram, sign, 0.6, weight),
         "tube": lp_tube(gram, values, 2.0 * weight, 0.1),
@@ -109,10 +113,10 @@ def test_certificates(name, solver):
 @every_problem
 def test_two_ways_to_one_optimum(name):
     problem = problems(300)[name]
-    whole, columns = HiGHS().solve(problem), ColumnGeneration(tol=1e-9).solve(problem)
-    assert_allclose(columns.objective, whole.objective, rtol=1e-8)
-    assert_allclose(columns.f, whole.f, rtol=1e-5, atol=1e-6)
-    assert np.count_nonzero(columns.a) < 150 or name.startswith("hard")
+    whole, by_columns = HiGHS().solve(problem), ColumnGeneration(tol=1e-9).solve(problem)
+    assert_allclose(by_columns.objective, whole.objective, rtol=1e-8)
+    assert_allclose(by_columns.f, whole.f, rtol=1e-5, atol=1e-6)
+    assert np.count_nonzero(by_columns.a) < 150 or name.startswith("hard")
 
 
 def test_any_multipliers_bound_the_optimum():
@@ -138,6 +142,64 @@ def test_kernel_matrix_is_never_whole(monkeypatch):
     assert sum(asked) < 800
     assert len(result.history) == result.n_iter > 2
     assert result.history.gap[-1] == result.gap
+
+
+@pytest.mark.parametrize("name", [name for name in problems(20) if not name.startswith(("hard", "low"))])
+def test_interior_points_tell_the_corner(name, monkeypatch):
+    """To the last digits, without HiGHS."""
+    problem = problems(300)[name]
+    block = problem.gram.rows(problem.columns)[:, problem.rows]
+    inner = central_point(problem, block, None, 1e-8)
+    corner = nearest_corner(problem, block, inner)
+    corner_of_highs = HiGHS().solve(problem)
+    assert_allclose(inner.coefficients, corner_of_highs.a, atol=1e-5 * np.abs(corner_of_highs.a).max())
+    assert_array_equal(corner.a != 0, corner_of_highs.a != 0)
+    assert_allclose(corner.a, corner_of_highs.a, rtol=1e-6, atol=1e-12)
+    assert_allclose(corner.u, corner_of_highs.u, atol=1e-8)
+    monkeypatch.setattr(columns, "vertex", None)
+    result = ColumnGeneration().solve(problem)
+    assert_allclose(result.a, corner_of_highs.a, rtol=1e-6, atol=1e-12)
+    assert result.relative_gap <= 1e-11
+
+
+def test_one_of_many_optima_is_a_corner():
+    """Copies share a coefficient in the middle of the optima: HiGHS has to look for a corner."""
+    X, y = two_classes(150)
+    gram = make_gram(RBF(gamma=0.7), np.repeat(X, 2, axis=0))
+    problem = lp_margin(gram, np.repeat(2.0 * y - 1.0, 2), np.ones(300))
+    block = gram.rows(problem.columns)
+    assert nearest_corner(problem, block, central_point(problem, block, None, 1e-8)) is None
+    found, whole = ColumnGeneration().solve(problem), HiGHS().solve(problem)
+    assert np.count_nonzero(found.a) == np.count_nonzero(whole.a) < 20
+    assert_allclose(found.objective, whole.objective, rtol=1e-12)
+
+
+def dense_problems(n=400):
+    """Many samples have a coefficient; ways to them lead through optima of zero, or large prices."""
+    X = np.random.default_rng(0).normal(size=(n, 10))
+    noise = 0.5 * np.random.default_rng(1).normal(size=n)
+    sign, wide, narrow = np.where(X[:, 0] * X[:, 1] + noise > 0, 1.0, -1.0), RBF(gamma=0.05), RBF(gamma=0.3)
+    return {
+        "margin": lp_margin(make_gram(narrow, X), sign, np.full(n, 10.0)),
+        "large prices": lp_margin(make_gram(wide, X), sign, np.full(n, 1e4)),
+        "nu margin": lp_nu_margin(make_gram(narrow, X), sign, 0.3, np.ones(n)),
+        "tube": lp_tube(make_gram(narrow, X), X[:, 0] * X[:, 1], np.full(n, 10.0), 0.05),
+    }
+
+
+@pytest.mark.parametrize("name", dense_problems(20))
+def test_many_coefficients(name, monkeypatch):
+    """The rest of the columns comes at once, if there are not too many; HiGHS has nothing to do."""
+    problem = dense_problems()[name]
+    monkeypatch.setattr(columns, "vertex", None)
+    at_once = ColumnGeneration().solve(problem)
+    assert at_once.status == "solved"
+    assert np.count_nonzero(at_once.a) > 130
+    assert at_once.relative_gap < 1e-9
+    monkeypatch.setattr(columns, "FEW_THOUSAND", 0)
+    by_and_by = ColumnGeneration().solve(problem)
+    assert at_once.n_iter < by_and_by.n_iter
+    assert_allclose(at_once.f, by_and_by.f, rtol=1e-6, atol=1e-7)
 
 
 def test_limits_report_their_status():
@@ -185,6 +247,19 @@ def test_slack_and_shares():
     assert_allclose(machine.margin_errors_, np.mean(machine.slack_ > 1e-6))
     regressor = LPRegressor(epsilon=0.2).fit(X, X[:, 0])
     assert_allclose(regressor.slack_, np.maximum(0, np.abs(X[:, 0] - regressor.predict(X)) - 0.2), atol=1e-8)
+    banded = NuLPClassifier(nu=0.6).fit(X, y)
+    assert_allclose(banded.slack_, np.maximum(0, 1 - (2 * y - 1) * banded.decision_function(X)), atol=1e-8)
+
+
+@pytest.mark.parametrize("make", [LPClassifier, NuLPClassifier, LPRegressor, LPNoveltyDetector])
+def test_shares_are_of_weights(make):
+    X, y = two_classes()
+    weight = np.random.default_rng(3).integers(0, 3, size=120).astype(float)
+    machine = make().fit(X, y, sample_weight=weight)
+    errs = machine.slack_ > (0 if make is LPNoveltyDetector else machine.tol)
+    assert 0 < errs[weight > 0].mean() < 1
+    assert not errs[weight == 0].any()
+    assert_allclose(machine.margin_errors_, weight @ errs / weight.sum())
 
 
 @pytest.mark.parametrize("nu", [0.5, 0.7, 0.9])
@@ -260,12 +335,58 @@ def test_hard_margin():
 
 def test_infeasible_and_degenerate_nu():
     X, y = two_classes()
-    with pytest.raises(InfeasibleError, match="nu must be at most"):
-        NuLPClassifier(nu=1.0).fit(X, np.arange(120) < 10)
+    with pytest.raises(InfeasibleError, match=r"nu must be at most 0\.166667 .*, got 0\.17\."):
+        NuLPClassifier(nu=0.17).fit(X, np.arange(120) < 10)
+    assert NuLPClassifier(nu=1 / 6).fit(X, np.arange(120) < 10).result_.gap < 1e-9
     with pytest.warns(ConvergenceWarning, match="status degenerate"):
         machine = NuLPClassifier("linear", nu=0.1).fit(X, y)
     assert machine.rho_ <= 1e-12
     assert np.isfinite(machine.decision_function(X)).all()
+
+
+@every_solver
+@pytest.mark.parametrize(
+    "make", [lambda k, s: NuLPClassifier(k, nu=0.6, solver=s), lambda k, s: LPNoveltyDetector(k, nu=0.2, solver=s)]
+)
+@pytest.mark.parametrize("size", [1e-16, 1e14])
+def test_sizes_of_kernel_and_weights_make_no_difference(size, make, solver):
+    """A norm of one: the function grows with the kernel, and nothing else does."""
+    X, y = two_classes()
+    plain = make(RBF(gamma=1.0), solver).fit(X, y)
+    scaled = make(size * RBF(gamma=1.0), solver).fit(X, y, sample_weight=np.full(120, 1e-9))
+    assert scaled.result_.status == "solved"
+    assert_array_equal(scaled.support_, plain.support_)
+    factor = 1.0 if isinstance(plain, NuLPClassifier) else size
+    assert_allclose(scaled.decision_function(X), factor * plain.decision_function(X), rtol=1e-6, atol=1e-8 * factor)
+
+
+def test_lost_in_rounding():
+    """Large prices and kernel values: there is a solution, whatever HiGHS says, and a warning tells how good it is."""
+    X = 1e4 * np.random.default_rng(0).normal(size=(60, 2))
+    y = np.where(X[:, 0] * X[:, 1] + 1e8 * np.random.default_rng(1).normal(size=60) > 0, 1.0, 0.0)
+    with pytest.warns(ConvergenceWarning, match="status stalled"):
+        machine = LPRegressor("linear", C=1e6, solver="highs").fit(X, y)
+    assert machine.result_.objective < 1e6 * np.maximum(0, np.abs(y - 0.5) - 0.1).sum()
+
+
+def test_nothing_to_gain():
+    """Errors cost so little that no column is worth anything: the function is constant, the larger class wins."""
+    X, y = two_classes(300)
+    machine = LPClassifier(solver="column_generation").fit(X, y, sample_weight=np.full(300, 1e-300))
+    assert len(machine.support_) == 0 and machine.result_.status == "solved"
+    assert_array_equal(machine.predict(X), np.bincount(y).argmax())
+
+
+def test_a_hard_tube_in_any_units():
+    """Whether constraints hold is measured in units of the targets."""
+    X, _ = two_classes(60)
+    for size in (1e-9, 1e9):
+        values = size * np.sin(2 * X[:, 0])
+        machine = LPRegressor(RBF(gamma=100.0), C=np.inf, epsilon=0.05 * size).fit(X, values)
+        assert machine.result_.status == "solved"
+        assert np.abs(machine.predict(X) - values).max() <= size * (0.05 + 1e-6)
+    problem = lp_tube(make_gram(RBF(gamma=100.0), X), 1e-9 * X[:, 0], np.full(60, np.inf), 1e-12)
+    assert problem.violation(np.zeros(60), 0.0, np.zeros(120)) > 0.9
 
 
 # --- novelty ----------------------------------------------------------------------------------------------
@@ -312,6 +433,8 @@ def test_virtual_points_do_not_depend_on_order_or_copies():
     weight = np.random.default_rng(2).integers(0, 3, size=60)
     weighted, repeated = make().fit(X, sample_weight=weight), make().fit(np.repeat(X, weight, axis=0))
     assert_allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-7)
+    wider = LPNoveltyDetector(nu=0.1, n_virtual=3, spread=0.4).fit(X)
+    assert not np.allclose(wider.decision_function(X), machine.decision_function(X))
     sparse = make().fit(csr_array(X))
     assert_allclose(sparse.decision_function(csr_array(X)), machine.decision_function(X), atol=1e-8)
     assert not np.allclose(make(random_state=1).fit(X).decision_function(X), machine.decision_function(X))

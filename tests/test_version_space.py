@@ -147,6 +147,7 @@ def test_more_samples_are_more_exact():
     X, y = lesson(BayesPointMachine(), n=30)
     few, many = (BayesPointMachine(method="sampling", n_samples=n).fit(X, y).result_ for n in (128, 4096))
     assert isinstance(few, Draws) and 128 <= few.n_samples <= 160 and many.n_samples == 4096
+    assert many.n_iter == 128 + 26  # a fifth is for forgetting where the particles began
     assert many.angle_error < 0.35 * few.angle_error and many.effective_samples > 4 * few.effective_samples
 
 
@@ -182,6 +183,10 @@ def test_the_certificate_of_the_analytic_centre():
         rough = AnalyticCenterMachine(**HARD, max_iter=3).fit(X, y)
     assert rough.result_.n_iter == rough.n_iter_ == 3 and rough.result_.objective > result.objective
     assert rough.result_.bound <= result.objective + 1e-12
+    near = result.history.violation < 1
+    decrement = result.history.violation[near]
+    assert decrement.max() > 0.1
+    assert_allclose(result.history.gap[near], -decrement - np.log(1 - decrement), atol=1e-15)
     assert (np.diff(result.history.objective) > -1e-9).all() and result.history.gap[-1] == result.gap
 
 

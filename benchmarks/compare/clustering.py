@@ -11,7 +11,7 @@ from sklearn.datasets import make_blobs
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.data import shrunk
-from benchmarks.task import Quality, Results, Task, ratio
+from benchmarks.task import Quality, Results, Task, times_faster
 from mercer.cluster import KernelKMeans
 from mercer.kernels import RBF
 
@@ -109,8 +109,4 @@ TASKS = [
 
 def summary(results: Results) -> dict | None:
     """How many times faster than tslearn."""
-    times = {one.title: ratio(results[one.name], "tslearn") for one in TASKS if "tslearn" in results.get(one.name, {})}
-    if not times:
-        return None
-    told = ", ".join(f"{title} {factor:.0f}×" for title, factor in times.items())
-    return {"times": times, "text": f"k-means in feature space, how many times faster than tslearn: {told}."}
+    return times_faster(TASKS, results, "tslearn", "k-means in feature space, how many times faster than tslearn")

@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks import data
 from benchmarks.real_data import DATASETS
-from benchmarks.task import Quality, Results, Task, ratio
+from benchmarks.task import Quality, Results, Task, times_faster
 from mercer.data import Graph, read_tu_dortmund
 from mercer.kernels import (
     Kernel,
@@ -154,9 +154,4 @@ TASKS = [
 
 def summary(results: Results) -> dict | None:
     """How many times faster than GraKeL."""
-    compared = [one for one in TASKS if "grakel" in results.get(one.name, {})]
-    if not compared:
-        return None
-    times = {one.title: ratio(results[one.name], "grakel") for one in compared}
-    told = ", ".join(f"{title} {ratio:.0f}×" for title, ratio in times.items())
-    return {"times": times, "text": f"Kernels between graphs, how many times faster than GraKeL: {told}."}
+    return times_faster(TASKS, results, "grakel", "Kernels between graphs, how many times faster than GraKeL")

@@ -7,11 +7,13 @@ from scipy.optimize import linprog
 
 from benchmarks import data
 from benchmarks.data import Samples
-from benchmarks.task import Quality, Task
+from benchmarks.task import Quality, Results, Task, times_faster
 from mercer.kernels import RBF
 from mercer.lp import LPClassifier, LPRegressor
 
 C, EPSILON = 1.0, 0.1
+# Some samples have a coefficient, or most of them.
+SOME, MOST = {"kernel": RBF(), "C": C}, {"kernel": RBF(gamma=0.1), "C": 10.0}
 
 
 def classes(n: int, _contender: str) -> Samples:
@@ -24,17 +26,17 @@ def values(n: int, _contender: str) -> Samples:
     return Samples(samples.X, samples.y, None, None)
 
 
-def classifier(lesson: Samples) -> float:
-    return LPClassifier(C=C).fit(lesson.X, lesson.y).result_.objective
+def classifier(lesson: Samples, kernel: RBF, C: float) -> float:
+    return LPClassifier(kernel, C=C).fit(lesson.X, lesson.y).result_.objective
 
 
 def regressor(lesson: Samples) -> float:
     return LPRegressor(C=C, epsilon=EPSILON).fit(lesson.X, lesson.y).result_.objective
 
 
-def classifier_by_linprog(lesson: Samples) -> float:
+def classifier_by_linprog(lesson: Samples, kernel: RBF, C: float) -> float:
     """Variables alpha, alpha hat, b and xi, as the books write them."""
-    K, y = RBF()(lesson.X), lesson.y[:, np.newaxis]
+    K, y = kernel(lesson.X), lesson.y[:, np.newaxis]
     n = len(K)
     rows = -np.hstack([y * K, -y * K, y, np.eye(n)])
     cost = np.concatenate([np.ones(2 * n), [0.0], np.full(n, C)])
@@ -65,7 +67,17 @@ TASKS = [
         title="LPClassifier, RBF, n = 2000, C = 1",
         group="Linear programming machines",
         setup=partial(classes, 2000),
-        contenders={"mercer": classifier, "linprog": classifier_by_linprog},
+        contenders={"mercer": partial(classifier, **SOME), "linprog": partial(classifier_by_linprog, **SOME)},
+        quality=quality,
+        tolerance=SAME,
+        repeats=1,
+    ),
+    Task(
+        name="lp-classifier-many-coefficients-1000",
+        title="LPClassifier, RBF(gamma=0.1), n = 1000, C = 10",
+        group="Linear programming machines",
+        setup=partial(classes, 1000),
+        contenders={"mercer": partial(classifier, **MOST), "linprog": partial(classifier_by_linprog, **MOST)},
         quality=quality,
         tolerance=SAME,
         repeats=1,
@@ -85,9 +97,15 @@ TASKS = [
         title="LPClassifier, RBF, n = 10000, C = 1",
         group="Linear programming machines",
         setup=partial(classes, 10_000),
-        contenders={"mercer": classifier},
+        contenders={"mercer": partial(classifier, **SOME)},
         quality=quality,
         repeats=0,
         full=True,
     ),
 ]
+
+
+def summary(results: Results) -> dict | None:
+    """How many times faster than linprog."""
+    beginning = "Linear programming machines, how many times faster than the whole programme given to linprog"
+    return times_faster(TASKS, results, "linprog", beginning)

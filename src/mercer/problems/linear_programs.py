@@ -106,9 +106,13 @@ class LinearProblem:
         size = 0.0 if self.unit else float(np.abs(a).sum())
         return size + float(self.pull @ f) - (self.reward or 0.0) * rho + errors
 
+    def size_of_values(self, f: np.ndarray) -> float:
+        """What differences of function values are measured by: the largest target, or value if all targets are zero."""
+        return float(np.abs(self.target).max(initial=0.0)) or float(np.abs(f).max(initial=0.0)) or 1.0
+
     def violation(self, a: np.ndarray, rho: float, f: np.ndarray) -> float:
-        """By how much the function breaks a constraint."""
-        broken = [self.slack(f, rho)[np.isinf(self.price)].max(initial=0.0)]
+        """By how much the function breaks a constraint; values in units of `size`."""
+        broken = [self.slack(f, rho)[np.isinf(self.price)].max(initial=0.0) / (self.size or 1.0)]
         if not self.signed:
             broken.append(-a.min(initial=0.0))
         if self.unit:  # of a positive and a negative part that add up to one, something may cancel
@@ -153,11 +157,15 @@ class LinearProblem:
         return abs(float((self.sign * u - self.pull).sum()))
 
     @property
+    def size(self) -> float:
+        """A size of function values below whose rounding nothing counts: of the targets, or of the kernel."""
+        return float(np.abs(self.target).max(initial=0.0)) or float(np.abs(self.gram.diag()).max(initial=0.0))
+
+    @property
     def scale(self) -> float:
         """A size of objectives below whose rounding nothing counts."""
         soft = np.isfinite(self.price)
-        size = float(np.abs(self.target).max(initial=0.0)) or float(np.abs(self.gram.diag()).max(initial=0.0))
-        return size * float(self.price[soft].sum() + self.pull.sum())
+        return self.size * float(self.price[soft].sum() + self.pull.sum())
 
 
 def _with_sum(u: np.ndarray, upper: np.ndarray, total: float) -> np.ndarray:

@@ -41,7 +41,7 @@ class AnalyticCenterMachine(VersionSpaceMachine):
         which it may be misclassified. Larger is softer; zero is for classes that are separable in feature space.
     fit_intercept : bool, default=True
         Whether there is an offset, the weight of a constant feature of size 1.
-    tol : float > 0 and < 1, default=1e-7
+    tol : float > 0 and <= 0.5, default=1e-7
         Largest Newton decrement of the solution; the gap is half its square.
     max_iter : int >= 1, default=200
         Most Newton steps.

@@ -10,8 +10,9 @@ from sklearn.base import BaseEstimator
 from mercer.parameters import Number, check_parameters
 from mercer.problems import LinearProblem
 from mercer.solvers.base import History
+from mercer.solvers.lp.corners import nearest_corner
 from mercer.solvers.lp.highs import HiGHS, vertex
-from mercer.solvers.lp.interior import central_point
+from mercer.solvers.lp.interior import Interior, central_point
 from mercer.solvers.lp.result import LinearResult, Point, allowed_gap, certify_point
 
 __all__ = ["ColumnGeneration"]
@@ -19,15 +20,18 @@ __all__ = ["ColumnGeneration"]
 ROUNDS = 200
 # Columns to start with, and the fewest that are looked for in a round.
 COLUMNS = 60
-# A round adds at most so many columns for each that there is.
-GROWTH = 0.5
+# A round adds at most so many columns for each that there is; where that makes more than half of not more than so many
+# columns, all of them.
+GROWTH, FEW_THOUSAND = 0.5, 3000
 # A column is dropped if its slope is below the first share of the bound and its coefficient below the second share of
-# the largest; corners are looked for among those above the third.
+# the largest; one above the third may come in, or be part of a corner.
 LOW_SLOPE, SMALL, NEAR = 0.9, 1e-2, 0.97
 # From this relative gap on a corner is in sight.
 IN_SIGHT = 1e-3
 # Interior points are found to this share of the gap, and between these limits.
 SHARE_OF_GAP, ROUGH, FINE = 0.1, 0.1, 1e-6
+# Those that are to tell a corner, to this.
+FINEST = 1e-8
 # A round that leaves more of the gap than this share, and few columns to add, calls for finer points.
 PROGRESS = 0.7
 # Multipliers this far from both bounds, in units of the price, are at play.
@@ -46,9 +50,10 @@ class ColumnGeneration(BaseEstimator):
     columns worth most enter, those worth little leave. The programmes of these rounds are solved by a primal-dual
     interior point method, roughly at first, each from the point before: the central multipliers that it gives move
     steadily, where those of corners jump [2]_. When the duality gap of the whole problem, for which the multipliers are
-    scaled until all slopes are allowed, is small enough to tell columns that matter from those that do not, and rows
-    that hold from those in doubt, HiGHS finds the corner among the few that are left; whatever does not fit there joins
-    them, until nothing does.
+    scaled until all slopes are allowed, is small, a finer point tells the columns that have a coefficient and the rows
+    that hold with equality, whose equations are those of the corner [3]_. Where they have several solutions, as for
+    samples that are there twice, HiGHS finds a corner among the columns and rows in doubt; whatever does not fit there
+    joins them, until nothing does.
 
     Parameters
     ----------
@@ -66,7 +71,8 @@ class ColumnGeneration(BaseEstimator):
     Notes
     -----
     O(m k^2) per interior step for m rows and k columns at play, k being some times the number of coefficients that are
-    not zero; O(m k) memory. Infinite prices are replaced by large ones, and what then still errs goes to `HiGHS`.
+    not zero; O(m k) memory. Of up to 3000 columns all come into play where more than half would: the search for the
+    others would take longer. Infinite prices are replaced by large ones, and what then still errs goes to `HiGHS`.
 
     References
     ----------
@@ -74,6 +80,8 @@ class ColumnGeneration(BaseEstimator):
        46, 2002.
     .. [2] J. Gondzio, P. González-Brevis, P. Munari, New developments in the primal-dual column generation technique,
        European Journal of Operational Research 224, 2013.
+    .. [3] Y. Ye, On the finite convergence of interior-point algorithms for linear programming, Mathematical
+       Programming 57, 1992.
 
     Examples
     --------
@@ -165,6 +173,7 @@ class _Search:
         self.came_back[numbers] |= self.dropped[numbers]
 
     def _keep(self, kept: np.ndarray) -> None:
+        kept[0] |= not kept.any()  # also where no column is worth anything
         self.at_play[self.numbers[~kept]], self.dropped[self.numbers[~kept]] = False, True
         self.block, self.numbers = self.block[kept], self.numbers[kept]
 
@@ -207,10 +216,10 @@ class _Search:
     # --- the search -----------------------------------------------------------------------------------------
 
     def run(self) -> LinearResult:
-        point, f, sizes = self._approach()
+        inner, point, f, sizes = self._approach()
         status = self._limit()
         if status is None:
-            point, status = self._corner(point, f, sizes)
+            point, status = self._jump(inner) or self._corner(point, f, sizes)
         objective, gap, violation = np.array(self.record).T
         return certify_point(
             self.asked,
@@ -223,27 +232,54 @@ class _Search:
             history=History(np.arange(1, len(gap) + 1), objective, gap, violation),
         )
 
-    def _approach(self) -> tuple[Point, np.ndarray, np.ndarray]:
+    def _of_all(self, coefficients: np.ndarray, *others: Any) -> Point:
+        """A point of the columns at play among all columns."""
+        a = np.zeros(len(self.problem.columns))
+        a[self.numbers] = coefficients
+        return Point(a, *others)
+
+    def _approach(self) -> tuple[Interior, Point, np.ndarray, np.ndarray]:
         """Rounds of interior points, until a corner is in sight."""
         problem, start, wanted, before = self.problem, None, ROUGH, np.inf
         while True:
-            coefficients, b, rho, u, _ = central_point(problem, self.block, start, wanted)
-            a = np.zeros(len(problem.columns))
-            a[self.numbers] = coefficients
-            point = Point(a, b, rho, u)
+            inner = central_point(problem, self.block, start, wanted)
+            point = self._of_all(inner.coefficients, inner.b, inner.rho, inner.u)
             f, sizes = self._judge(point)
             worthy = np.flatnonzero((sizes > 1.0) & ~self.at_play)
             settled = not len(worthy) and wanted <= FINE
             if self.relative_gap <= IN_SIGHT or settled or self._limit():
-                return point, f, sizes
+                return inner, point, f, sizes
             room = max(COLUMNS, int(GROWTH * len(self.numbers)))
             stuck = len(worthy) <= room and self.relative_gap > PROGRESS * before
             finer = SHARE_OF_GAP * (wanted if stuck else self.relative_gap)
             wanted, before = float(np.clip(finer, FINE, wanted)), self.relative_gap
-            large = np.abs(coefficients) > SMALL * np.abs(coefficients).max(initial=0.0)
-            self._keep(large | (sizes[self.numbers] > LOW_SLOPE) | self.came_back[self.numbers])
-            self._add(worthy[np.argsort(-sizes[worthy], kind="stable")[:room]])
-            start = a[self.numbers], b, rho, u
+            close = np.flatnonzero((sizes > NEAR) & ~self.at_play)
+            fresh = close[np.argsort(-sizes[close], kind="stable")[:room]]
+            if 2 * (len(self.numbers) + len(fresh)) > len(problem.columns) <= FEW_THOUSAND:
+                fresh, wanted = np.flatnonzero(~self.at_play), FINE  # the rest costs less than the search for it
+            else:
+                large = np.abs(inner.coefficients) > SMALL * np.abs(inner.coefficients).max(initial=0.0)
+                self._keep(large | (sizes[self.numbers] > LOW_SLOPE) | self.came_back[self.numbers])
+            self._add(fresh)
+            start = point._replace(a=point.a[self.numbers])
+
+    def _jump(self, inner: Interior) -> tuple[Point, str] | None:
+        """The corner that finer interior points tell; None where they do not."""
+        start: Interior | Point = inner
+        while True:
+            inner = central_point(self.problem, self.block, start, FINEST)
+            corner = nearest_corner(self.problem, self.block, inner)
+            if corner is None:
+                return None
+            point = self._of_all(*corner)
+            _, sizes = self._judge(point)
+            if self.proved:
+                return point, "stalled"  # unless its certificate says more
+            worthy = np.flatnonzero((sizes > 1.0 + EXACT) & ~self.at_play)
+            if not len(worthy) or self._limit():
+                return None
+            self._add(worthy)
+            start = corner._replace(a=point.a[self.numbers])
 
     def _corner(self, point: Point, f: np.ndarray, sizes: np.ndarray) -> tuple[Point, str]:
         """The corner near a point, among the columns and rows that are in doubt there."""
@@ -272,8 +308,7 @@ class _Search:
             point = found[0]
             f, sizes = self._judge(point)
             ahead = problem.sign * f - problem.target - point.rho
-            size = float(np.abs(problem.target).max()) or float(np.abs(f).max()) or 1.0
-            wrong = ~rows & (np.where(settled > 0, ahead, -ahead) > EXACT * size)
+            wrong = ~rows & (np.where(settled > 0, ahead, -ahead) > EXACT * problem.size_of_values(f))
             worthy = ~columns & (sizes > 1.0 + EXACT)
             if not (wrong.any() or worthy.any()) or self.proved:
                 return point, "stalled"  # unless its certificate says more

@@ -10,6 +10,8 @@ from sklearn.base import BaseEstimator
 from mercer.errors import InfeasibleError
 from mercer.parameters import Number, check_parameters
 from mercer.problems import LinearProblem
+from mercer.solvers.lp.corners import refined
+from mercer.solvers.lp.interior import central_point
 from mercer.solvers.lp.result import LinearResult, Point, certify_point
 
 __all__ = ["HiGHS", "vertex"]
@@ -37,8 +39,9 @@ class HiGHS(BaseEstimator):
 
     Notes
     -----
-    The whole kernel matrix is in memory, some times. HiGHS takes kernel values below 1e-9 for zeros; a step of Newton's
-    method on the equations of the corner makes up for that.
+    The whole kernel matrix is in memory, some times. HiGHS takes kernel values below 1e-9 of the largest for zeros; a
+    step of Newton's method on the equations of the corner makes up for that. Where HiGHS is lost in rounding though
+    there is a solution, the result is what an interior point method reaches.
 
     References
     ----------
@@ -83,6 +86,9 @@ class HiGHS(BaseEstimator):
         block = problem.gram.rows(problem.columns)[:, problem.rows]
         everything = np.ones(len(problem.columns), dtype=bool), np.ones(len(problem.rows), dtype=bool)
         found = vertex(problem, block, *everything, np.zeros(len(problem.rows)))
+        if found is None and np.isfinite(problem.price).all():  # there is a solution, lost in rounding
+            inner = central_point(problem, block, None, self.tol)
+            found = Point(inner.coefficients, inner.b, inner.rho, inner.u), 0
         if found is None:
             raise InfeasibleError(
                 "No function of this kernel meets all constraints without errors: choose a finite price of errors, or "
@@ -109,26 +115,37 @@ def vertex(
     """
     k, m = len(block), int(rows.sum())
     G = block[:, rows] * problem.sign[rows]
-    settled = np.where(rows, 0.0, problem.sign * u) - problem.pull
+    others = np.where(rows, 0.0, u)
+    settled = problem.sign * others - problem.pull
     already = block @ settled  # what the rows that are not at play add to the slopes
-    u_bounds = np.column_stack([np.zeros(m), problem.price[rows]])
+    # The tolerances of HiGHS are absolute: kernel values are given in units of the largest, multipliers in such of the
+    # largest price, or of what it takes to reach the bound on a slope.
+    reach = float(np.abs(block).max(initial=0.0)) or 1.0
+    paid = float(problem.price[np.isfinite(problem.price)].max(initial=0.0)) or 1.0
+    paid = paid if problem.unit else min(paid, 1.0 / reach)
+    matrix, added = G / reach, already / (reach * paid)
+    u_bounds = np.column_stack([np.zeros(m), problem.price[rows] / paid])
     limits, most = np.empty((0, m)), np.empty(0)
     if problem.unit:  # u, and the largest slope at the end
         both = [1.0, -1.0][: 1 + problem.signed]
-        limits, most = np.concatenate([side * G for side in both]), np.concatenate([-side * already for side in both])
+        limits = np.concatenate([side * matrix for side in both])
+        most = np.concatenate([-side * added for side in both])
         equations, totals = np.empty((0, m + 1)), np.empty(0)
         further, further_bounds = -np.ones((len(limits), 1)), np.array([[-np.inf, np.inf]])
+        worth = reach  # of the objective for each unit of the multipliers
     else:  # u, and the slopes, which have bounds of their own
-        equations, totals = np.hstack([G, -np.eye(k)]), -already
-        further, further_bounds = np.empty((0, k)), np.tile([-1.0 if problem.signed else -np.inf, 1.0], (k, 1))
+        equations, totals = np.hstack([matrix, -np.eye(k)]), -added
+        edges = np.array([-1.0 if problem.signed else -np.inf, 1.0])
+        further, further_bounds = np.empty((0, k)), np.tile(edges / (reach * paid), (k, 1))
+        worth = 1.0
     if problem.reward is not None:
-        limits, most = np.vstack([limits, -np.ones(m)]), np.append(most, u[~rows].sum() - problem.reward)
+        limits, most = np.vstack([limits, -np.ones(m)]), np.append(most, (others.sum() - problem.reward) / paid)
         further = np.vstack([further, np.zeros(len(further_bounds))])
     balance = np.append(problem.sign[rows], np.zeros(len(further_bounds)))
     answer = linprog(
-        np.append(-problem.target[rows], np.full(len(further_bounds), float(problem.unit))),
+        np.append(-problem.target[rows] / worth, np.full(len(further_bounds), float(problem.unit))),
         A_eq=np.vstack([equations, balance]),
-        b_eq=np.append(totals, -settled.sum()),
+        b_eq=np.append(totals, -settled.sum() / paid),
         A_ub=np.hstack([limits, further]),
         b_ub=most,
         bounds=np.vstack([u_bounds, further_bounds]),
@@ -143,49 +160,15 @@ def vertex(
         return None
     # The coefficients are the multipliers of the constraints that the slopes must meet.
     of_equations, of_limits = -answer.eqlin.marginals, -answer.ineqlin.marginals
-    coefficients = of_equations[:-1]
+    coefficients = of_equations[:-1] / reach
     if problem.unit:
         coefficients = of_limits[:k] - (of_limits[k : 2 * k] if problem.signed else 0.0)
     coefficients = np.where(np.abs(coefficients) > ZERO * np.abs(coefficients).max(initial=0.0), coefficients, 0.0)
-    rho = 0.0 if problem.reward is None else float(of_limits[-1])
-    found = Point(coefficients, float(of_equations[-1]), rho, np.clip(answer.x[:m], 0.0, problem.price[rows]))
-    found = _refined(problem, rows, G, already, float(settled.sum()), found)
-    a, multipliers = np.zeros(len(columns)), u.copy()
-    a[columns], multipliers[rows] = found.a, found.u
-    return Point(a, found.b, found.rho, multipliers), int(answer.nit)
-
-
-def _refined(
-    problem: LinearProblem, rows: np.ndarray, G: np.ndarray, already: np.ndarray, settled: float, corner: Point
-) -> Point:
-    """A step of Newton's method on the equations that make a corner: HiGHS has left out the smallest kernel values.
-
-    Rows whose multiplier is between its bounds hold with equality, columns with a coefficient have the largest slope.
-    """
-    a, b, rho, u = corner
-    used, between = a != 0, (u > 0) & (u < problem.price[rows])
-    sign, M = problem.sign[rows][between], G[np.ix_(used, between)].T
-    edge, banded = np.sign(a[used]), rho > 0
-    # Of the function: a, b and rho.
-    left = np.column_stack([M, sign, *([-np.ones(len(M))] if banded else [])])
-    right = problem.target[rows][between] - (M @ a[used] + sign * b - rho)
-    if problem.unit:
-        left = np.vstack([left, np.append(edge, np.zeros(left.shape[1] - len(edge)))])
-        right = np.append(right, 1.0 - np.abs(a).sum())
-    change = np.linalg.lstsq(left, right)[0]
-    better = a.copy()
-    better[used] += change[: len(edge)]
-    # Of the multipliers: u and, with `unit`, the largest slope.
-    slopes = G[used] @ u + already[used]
-    largest = float(np.mean(edge * slopes)) if problem.unit and len(edge) else 1.0
-    left = np.vstack([M.T, sign, *([np.ones(len(M))] if banded else [])])
-    right = np.concatenate([edge * largest - slopes, [-settled - float(problem.sign[rows] @ u)]])
-    if problem.unit:
-        left = np.column_stack([left, np.concatenate([-edge, np.zeros(len(left) - len(edge))])])
-    if banded:
-        right = np.append(right, 0.0)
-    moved = u.copy()
-    moved[between] += np.linalg.lstsq(left, right)[0][: len(M)]
-    if (np.sign(better) != np.sign(a)).any() or (moved < 0).any() or (moved > problem.price[rows]).any():
-        return corner  # no small step: more than rounding is open
-    return Point(better, b + float(change[len(edge)]), rho + float(change[-1]) if banded else rho, moved)
+    rho = 0.0 if problem.reward is None else worth * float(of_limits[-1])
+    multipliers = np.clip(paid * answer.x[:m], 0.0, problem.price[rows])
+    found = Point(coefficients, worth * float(of_equations[-1]), rho, multipliers)
+    # HiGHS has left out the smallest kernel values.
+    found = refined(problem, rows, G, already, others, found)[0] or found
+    a, everywhere = np.zeros(len(columns)), u.copy()
+    a[columns], everywhere[rows] = found.a, found.u
+    return Point(a, found.b, found.rho, everywhere), int(answer.nit)

@@ -7,7 +7,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.linalg.blas import dsyrk
 
 from mercer.problems import LinearProblem
-from mercer.solvers.lp.result import allowed_gap
+from mercer.solvers.lp.result import Point
 
 __all__ = ["central_point"]
 
@@ -16,6 +16,9 @@ STEPS = 60
 APART = 0.3
 # How much of the way to the nearest bound a step goes.
 SHORT_OF_BOUND = 0.99
+REFINEMENTS = 1
+# An optimum below this share of the scale of a problem is as good as zero.
+NOTHING = 1e-7
 # Where the residuals have grown so much again, rounding has taken over.
 ROUNDING_HAS_WON = 1e3
 
@@ -43,6 +46,11 @@ class Interior(NamedTuple):
     kappa: float
     """The bound on the slopes."""
 
+    @property
+    def coefficients(self) -> np.ndarray:
+        """Of the function."""
+        return self.a[0] - self.a[1] if len(self.a) == 2 else self.a[0]
+
     def moved(self, step: "Interior", primal: float, dual: float) -> "Interior":
         """Further by a step, the functions by one length, the multipliers by another."""
         lengths = (primal, dual) * 5  # the fields take turns
@@ -53,9 +61,7 @@ class Interior(NamedTuple):
         return self.a * self.z, self.xi * self.w, self.r * self.u, np.array([self.rho * self.q])
 
 
-def central_point(
-    problem: LinearProblem, block: np.ndarray, start: tuple[np.ndarray, float, float, np.ndarray] | None, tol: float
-) -> tuple[np.ndarray, float, float, np.ndarray, int]:
+def central_point(problem: LinearProblem, block: np.ndarray, start: Interior | Point | None, tol: float) -> Interior:
     """Mehrotra's predictor and corrector steps until gap and residuals are below `tol`, or rounding stops them.
 
     Parameters
@@ -64,25 +70,26 @@ def central_point(
         With finite prices.
     block : array of shape (k, m)
         Kernel values of the columns at play with the samples of all rows.
-    start : (a, b, rho, u) or None
-        A point near which to start.
+    start : Interior, Point or None
+        An interior point of the same columns to go on from, or any point near which to start.
     tol : float
 
     Returns
     -------
-    a, b, rho, u, n_steps
+    Interior
 
     Notes
     -----
     With D = xi/w + r/u for the rows and Theta = a/z for the columns, all steps come from one matrix of the size of the
     columns, :math:`G^T D^{-1} G + \\Theta^{-1}`, G having the entries :math:`s_i k(x_i, x_j)`, and columns for b and
-    rho: O(m k^2) per step. Its condition ends the method at gaps of some 1e-6, where a corner is in sight.
+    rho: O(m k^2) per step. The residuals of each solution are solved for again, so that the condition of the matrix,
+    which grows without bound, leaves gaps of some 1e-9.
     """
     master = _Master(problem, block)
-    now = master.near(start)
-    best, best_merit, n = now, np.inf, 0
+    now = start if isinstance(start, Interior) else master.near(start)
+    best, best_merit = now, np.inf
     with np.errstate(all="ignore"):  # where rounding has won, nothing is a number
-        for n in range(STEPS):  # noqa: B007
+        for _ in range(STEPS):
             merit = master.look_at(now)
             if merit < best_merit:
                 best, best_merit = now, merit
@@ -93,7 +100,7 @@ def central_point(
             except LinAlgError:
                 break
             now = master.step()
-    return master.signs @ best.a, best.b, best.rho, best.u, n
+    return best
 
 
 class _Master:
@@ -111,7 +118,7 @@ class _Master:
         self.pull = float(problem.pull.sum())
         self.reach = float(np.abs(block).max(initial=0.0)) or 1.0  # of the kernel
 
-    def near(self, start: tuple[np.ndarray, float, float, np.ndarray] | None) -> Interior:
+    def near(self, start: Point | None) -> Interior:
         """A first point: some way from all bounds, not feasible."""
         problem, price = self.problem, self.problem.price
         size = float(np.abs(problem.target).max()) or self.reach
@@ -122,7 +129,9 @@ class _Master:
         else:
             given, b, rho, u = start
             ahead = self.G[: self.k].T @ given + problem.sign * b - problem.target - rho
-            a = np.maximum(0.0, signs * given) + APART**2 * float(np.abs(given).max(initial=0.0) or 1.0 / self.k)
+            a = np.maximum(0.0, signs * given) + APART**2 * (
+                float(np.abs(given).max(initial=0.0)) or 1.0 / max(1, self.k)
+            )
             u = np.clip(u, APART * price, (1 - APART) * price)
             if problem.unit:
                 size = min(size, float(np.abs(ahead).mean()) or size)
@@ -139,7 +148,7 @@ class _Master:
         """The residuals of a point, which becomes the present one, and how far it is from the optimum."""
         problem, k = self.problem, self.k
         self.x = x
-        v = self.signs @ x.a
+        v = x.coefficients
         h = self.G[:k] @ x.u - self.pulled
         function = self.G[:k].T @ v + problem.sign * x.b  # s f
         self.of_rows = problem.target + x.rho - function - x.xi + x.r
@@ -153,11 +162,13 @@ class _Master:
         )
         primal += 0.0 if problem.unit else float(x.a.sum())
         dual = float(problem.target @ x.u) - (x.kappa if problem.unit else 0.0)
-        size = float(np.abs(problem.target).max()) or float(np.abs(function).max()) or 1.0
+        size = problem.size_of_values(function)
+        # With `unit`, slopes are in units of the objective, which may be zero.
+        worth = max(abs(primal), abs(dual), NOTHING * problem.scale)
         return max(
-            abs(primal - dual) / max(allowed_gap(problem, primal, 1.0), allowed_gap(problem, dual, 1.0)),
+            abs(primal - dual) / worth,
             float(np.abs(self.of_rows).max()) / size,
-            float(np.abs(self.of_slopes).max()) / max(x.kappa, np.finfo(float).tiny),
+            float(np.abs(self.of_slopes).max()) / (worth if problem.unit else 1.0),
             abs(self.of_norm),
         )
 
@@ -174,15 +185,18 @@ class _Master:
         root = self.G / np.sqrt(self.D)
         H = dsyrk(1.0, root.T, trans=1, lower=1)
         diagonal = np.arange(len(H))
-        H[diagonal[:k], diagonal[:k]] += 1.0 / self.Theta
-        if self.banded:
-            H[-1, -1] += x.q / x.rho
-        H[diagonal, diagonal] *= 1.0 + 1e-14
+        self.ridge = np.concatenate([1.0 / self.Theta, [0.0], [x.q / x.rho] if self.banded else []])
+        H[diagonal, diagonal] = (H[diagonal, diagonal] + self.ridge) * (1.0 + 1e-14)
         self.factor = cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
+        self.border, self.corner = np.zeros(len(H)), 1.0
         if self.problem.unit:
-            self.border = np.append(self.tilt / self.Theta, np.zeros(len(H) - k))
-            self.inner_border = cho_solve(self.factor, self.border, check_finite=False)
-            self.corner = float((self.tilt**2 / self.Theta).sum() - self.Theta.sum() - self.border @ self.inner_border)
+            self.border[:k] = self.tilt / self.Theta
+            self.corner = float((self.tilt**2 / self.Theta).sum() - self.Theta.sum())
+        self.inner_border = self._solve(self.border)
+        self.rest_of_corner = self.corner - float(self.border @ self.inner_border)
+
+    def _solve(self, right: np.ndarray) -> np.ndarray:
+        return cho_solve(self.factor, right, check_finite=False)
 
     def direction(self, targets: tuple[np.ndarray, ...]) -> Interior:
         """The Newton step towards feasible points, and to products that differ from those now by `targets`."""
@@ -191,18 +205,20 @@ class _Master:
         parts = to_az / x.z - self.theta * self.of_slopes
         e = self.signs @ parts
         g = self.of_rows - to_xw / x.w + to_ru / x.u
-        right = self.G @ (g / self.D)
-        right[:k] += e / self.Theta
-        right[k] -= self.of_offset
+        c = np.append(e / self.Theta, -self.of_offset)
         if self.banded:
-            right[k + 1] += self.of_reward - float(to_rq[0]) / x.rho
-        solution, kappa = cho_solve(self.factor, right, check_finite=False), 0.0
-        if self.problem.unit:
-            rest = self.of_norm - float(parts.sum()) + float(self.tilt @ (e / self.Theta))
-            kappa = (rest - float(self.border @ solution)) / self.corner
-            solution = solution - self.inner_border * kappa
-        u = (g - self.G.T @ solution) / self.D
-        z = kappa - signs * (self.G[:k] @ u) + self.of_slopes
+            c = np.append(c, self.of_reward - float(to_rq[0]) / x.rho)
+        rest = self.of_norm - float(parts.sum()) + float(self.tilt @ c[:k]) if self.problem.unit else 0.0
+        # G' v + D u = g and -G u + ridge v + border kappa = c, and border' v + corner kappa = rest.
+        v, kappa, u = np.zeros(len(c)), 0.0, g / self.D
+        for _ in range(1 + REFINEMENTS):
+            more = self._solve(c + self.G @ u - self.ridge * v - self.border * kappa)
+            turn = (rest - float(self.border @ (v + more)) - self.corner * kappa) / self.rest_of_corner
+            v, kappa = v + more - self.inner_border * turn, kappa + turn
+            u = (g - self.G.T @ v) / self.D
+        # Of G u, by the equation that it meets: multiplied by a large Theta, rounding stays out of the coefficients.
+        slopes = (v[:k] - e + kappa * self.tilt) / self.Theta
+        z = kappa - signs * slopes + self.of_slopes
         return Interior(
             a=(to_az - x.a * z) / x.z,
             z=z,
@@ -210,9 +226,9 @@ class _Master:
             w=-u,
             r=(to_ru - x.r * u) / x.u,
             u=u,
-            rho=-float(solution[k + 1]) if self.banded else 0.0,
+            rho=-float(v[k + 1]) if self.banded else 0.0,
             q=float(u.sum()) + self.of_reward if self.banded else 0.0,
-            b=float(solution[k]),
+            b=float(v[k]),
             kappa=kappa,
         )
 

@@ -90,7 +90,7 @@ def certify_point(
     gap = objective - bound
     if gap <= allowed_gap(problem, objective, tol) and broken <= max(tol, ROUNDING):
         status = "solved"
-    if status == "solved" and problem.reward is not None and point.rho <= 1e-10 * max(1.0, float(np.abs(f).max())):
+    if status == "solved" and problem.reward is not None and point.rho <= 1e-10 * problem.size:
         status = "degenerate"
     if history is None:
         history = History(*(np.array([value]) for value in (n_iter, bound, gap, broken)))
