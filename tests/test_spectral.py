@@ -42,9 +42,10 @@ def test_coordinates_have_the_variance_that_is_told():
 def test_a_direction_without_variance_is_none():
     X = cloud(30, 2)
     assert KernelPCA("linear", 10).fit(X).transform(X).shape == (30, 2)
-    same = KernelPCA().fit(np.ones((5, 2)))
-    assert same.transform(np.ones((3, 2))).shape == (3, 0)
-    assert same.explained_variance_ratio_.shape == (0,)
+    for kernel in ("rbf", "linear", Polynomial(3, 1.0, 1.0)):
+        same = KernelPCA(kernel).fit(np.full((20, 2), 3.7))
+        assert same.transform(np.ones((3, 2))).shape == (3, 0)
+        assert same.explained_variance_ratio_.shape == (0,)
     assert KernelPCA().fit_transform([[1.0, 2.0]]).shape == (1, 0)
 
 
@@ -244,6 +245,9 @@ def test_no_direction_is_left_when_all_is_explained():
     assert_allclose(machine.predict(X), X[:, 0] + 2 * X[:, 1])
     constant = KernelPLS().fit(X, np.full(30, 7.0))
     assert_allclose(constant.predict(X), 7.0)
+    for kernel in ("rbf", "linear"):
+        same = KernelPLS(kernel).fit(np.full((30, 2), 3.7), X)
+        assert_allclose(same.predict(X), np.broadcast_to(X.mean(axis=0), X.shape))
 
 
 def test_least_squares_without_the_matrix():

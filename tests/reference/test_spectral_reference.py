@@ -57,6 +57,21 @@ def test_linear_kernel_pca_is_pca(eigen_solver):
     assert KernelPCA("linear").fit(X).transform(new).shape == (20, 5)
 
 
+@pytest.mark.parametrize("n", [80, 400])
+def test_far_from_the_origin_nothing_but_digits_is_lost(n):
+    """The centred matrix is a small difference of large numbers; what is left of them is no negative eigenvalue."""
+    away, (X, Y) = 1e4, two_views(n)
+    machine = KernelPCA("linear").fit(X + away)
+    assert_allclose(machine.explained_variance_, peers.PCA().fit(X).explained_variance_, rtol=1e-5)
+    assert_allclose(machine.explained_variance_ratio_.sum(), 1.0, rtol=1e-5)
+    near, far = (KernelCCA("linear", "linear", alpha=0.0).fit(X + a, Y - a) for a in (0.0, away))
+    assert_allclose(far.correlations_, near.correlations_, rtol=1e-5)
+    outputs = X @ np.array([[1.0, 0.0, 2.0], [0.0, 1.0, 3.0], [0.3, 0.0, 0.0], [0.0, 1.7, 0.0]])
+    explained = KernelPLS("linear", 9, scale=False).fit(X + away, outputs)
+    assert explained.y_loadings_.shape == (3, 4)  # there is no more to explain than X has columns
+    assert_allclose(explained.predict(X + away), outputs, atol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("kernel", "name", "options"),
     [

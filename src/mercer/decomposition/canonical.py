@@ -12,7 +12,7 @@ from mercer.gram.eigenpairs import Weighing
 from mercer.kernels import as_kernel
 from mercer.kernels.samples import n_samples
 from mercer.machines import VECTORS, KernelMachine, KernelTransformer
-from mercer.machines.spectral import rounding
+from mercer.machines.spectral import negligible, rounding
 from mercer.parameters import Number
 from mercer.threads import limit_threads
 
@@ -171,8 +171,7 @@ class KernelCCA(KernelTransformer):
         f = first.scores(P)
         signs = np.where(f[np.abs(f).argmax(axis=0), np.arange(f.shape[1])] < 0, -1.0, 1.0)
         f, g = f * signs, second.scores(Q) * signs
-        share = weight[used] / weight.sum()
-        self.correlations_ = _correlations(f, g, share)
+        self.correlations_ = _correlations(f, g, first.share[used])
         self._keep_expansion(X, *first.functions(P * signs))
         other._keep_expansion(Y, *second.functions(Q * signs))
 
@@ -245,9 +244,11 @@ class HalfProblem:
 
     def __init__(self, gram: Gram, weight: np.ndarray, alpha: float):
         self.gram, self.weight, self.used = gram, weight, np.flatnonzero(weight)
+        self.share = weight / weight.sum()
+        self.with_mean = gram.dot(self.share)
         A = Weighing(gram, True, weight).matrix()[np.ix_(self.used, self.used)]
         values, vectors = np.linalg.eigh(A)
-        zero = rounding(gram) * max(float(values[-1]), 0.0)
+        zero = negligible(gram, max(float(values[-1]), 0.0), weight.sum() * (self.share @ self.with_mean))
         if values[0] < -zero:
             raise IndefiniteError(
                 f"KernelCCA needs positive semi-definite kernels, a matrix seen from its mean has the eigenvalue "
@@ -267,12 +268,11 @@ class HalfProblem:
 
     def functions(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients over all samples, one function in each row, and offsets."""
-        share = self.weight / self.weight.sum()
         coefficients = np.zeros((p.shape[1], self.gram.n))
         scaled = p / np.sqrt(self.values * (self.values + self.alpha))[:, np.newaxis]
         coefficients[:, self.used] = np.sqrt(self.weight.sum()) * (self.root * (self.vectors @ scaled)).T
-        coefficients -= np.outer(coefficients.sum(axis=1), share)
-        return coefficients, -coefficients @ self.gram.dot(share)
+        coefficients -= np.outer(coefficients.sum(axis=1), self.share)
+        return coefficients, -coefficients @ self.with_mean
 
 
 def _correlations(f: np.ndarray, g: np.ndarray, share: np.ndarray) -> np.ndarray:

@@ -13,7 +13,11 @@ from mercer.parameters import Number
 from mercer.solvers import warn_unless_solved
 from mercer.threads import limit_threads
 
-__all__ = ["SpectralMachine", "rounding"]
+__all__ = ["SpectralMachine", "negligible", "rounding"]
+
+
+# Units in the last place that count as rounding.
+ROUNDING = 16
 
 
 class SpectralMachine(KernelTransformer):
@@ -102,7 +106,10 @@ class SpectralMachine(KernelTransformer):
             max_iter=self.max_iter,
             random_state=self.random_state,
         )
-        zero = rounding(gram) * float(np.abs(found.values).max(initial=0.0))
+        share = weight / weight.sum()
+        with_mean = symmetric_product(gram, share[:, np.newaxis])[:, 0] if self._centred else np.zeros(gram.n)
+        moved = float(weight.sum() * (share @ with_mean))
+        zero = negligible(gram, float(np.abs(found.values).max(initial=0.0)), moved)
         if found.lowest < -zero:
             raise IndefiniteError(
                 f"{type(self).__name__} needs a positive semi-definite kernel, the matrix"
@@ -122,8 +129,6 @@ class SpectralMachine(KernelTransformer):
         self.intercept_ = np.zeros(len(lengths))
         diagonal = gram.diag()
         if self._centred:
-            share = weight / weight.sum()
-            with_mean = symmetric_product(gram, share[:, np.newaxis])[:, 0]
             # <v, phi(x) - m>, with v as a combination of the phi(x_i) - m
             sums = self.dual_coef_.sum(axis=1)
             self.dual_coef_ -= np.outer(sums, share[used])
@@ -143,4 +148,13 @@ class SpectralMachine(KernelTransformer):
 
 def rounding(gram: Gram) -> float:
     """Eigenvalues up to this share of the largest one may be what rounding has made of zero."""
-    return 16 * (gram.n * float(np.finfo(np.float64).eps) + np.sqrt(gram.n) * float(np.finfo(gram.dtype).eps))
+    return ROUNDING * (gram.n * float(np.finfo(np.float64).eps) + np.sqrt(gram.n) * float(np.finfo(gram.dtype).eps))
+
+
+def negligible(gram: Gram, largest: float, moved: float) -> float:
+    """Eigenvalues up to this may be what rounding has made of zero.
+
+    `moved` is what centring has taken away, the weight of all samples times the squared length of their mean: far from
+    the origin the centred matrix is a small difference of large numbers, and has the rounding of these.
+    """
+    return rounding(gram) * largest + ROUNDING * float(np.finfo(gram.dtype).eps) * moved
