@@ -205,6 +205,16 @@ def test_parameters_of_both_kernels():
         KernelCCA(kernel_y="nonsense").fit(cloud(), cloud())
 
 
+def test_two_views_in_float32_are_computed_in_full():
+    X, Y = (cloud(200, seed=seed) * [1.0, 1e-2, 1e-3] for seed in (0, 1))
+    Y[:, 2] += X[:, 2]  # what the views share is small
+    X, Y = X.astype(np.float32), Y.astype(np.float32)
+    single = KernelCCA("linear", "linear", n_components=3, alpha=0.0).fit(X, Y)
+    double = KernelCCA("linear", "linear", n_components=3, alpha=0.0).fit(X.astype(float), Y.astype(float))
+    assert single.correlations_[0] > 0.6
+    assert_allclose(single.correlations_, double.correlations_, rtol=1e-6)
+
+
 def test_more_alpha_is_smoother():
     X, Y = cloud(), cloud(seed=1)
     free, smooth = (KernelCCA(n_components=1, alpha=alpha).fit(X, Y) for alpha in (0.01, 10.0))
@@ -278,6 +288,15 @@ def test_landmarks_that_add_nothing_are_left_out():
             assert_allclose(F @ F.T, RBF(gamma=0.5)(X), atol=1e-9)
             assert machine.unexplained_ < 1e-12
     assert np.isnan(machine.unexplained_)
+
+
+@pytest.mark.parametrize("pivots", ["random", "greedy", "uniform"])
+def test_landmarks_of_a_matrix_in_float32(pivots):
+    X = cloud(100)
+    K = (X @ X.T).astype(np.float32)
+    F = Nystroem("precomputed", 50, pivots=pivots).fit_transform(K)
+    assert F.shape[1] == 3  # what rounding adds is no direction
+    assert_allclose(F @ F.T, K, rtol=1e-3)
 
 
 def test_landmarks_depend_on_the_seed():

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer.errors import IndefiniteError, SingularError
-from mercer.gram import Gram
+from mercer.gram import Gram, MatrixGram
 from mercer.gram.eigenpairs import Weighing
 from mercer.kernels import as_kernel
 from mercer.kernels.samples import n_samples
@@ -243,6 +243,8 @@ class HalfProblem:
     """
 
     def __init__(self, gram: Gram, weight: np.ndarray, alpha: float):
+        if not isinstance(gram, MatrixGram):  # all of it is needed, in float64 whatever the samples are
+            gram = MatrixGram.of_checked(gram.square(np.arange(gram.n)), None)
         self.gram, self.weight, self.used = gram, weight, np.flatnonzero(weight)
         self.share = weight / weight.sum()
         self.with_mean = gram.dot(self.share)
