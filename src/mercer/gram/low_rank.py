@@ -78,7 +78,7 @@ def low_rank(K: Any, rank: int, *, pivots: str = "random", tol: float = 0.0, ran
     -----
     Time O(n rank^2) and `rank` columns of K, in blocks: proposals that those before them in the block already explain
     are rejected [2]_, so that the pivots are drawn as if one by one. By BLAS: equal up to rounding for any number of
-    threads. A matrix in float32 has the rounding of float32: what is smaller is no pivot. An indefinite matrix is refused
+    threads. In a matrix of float32 what is below the rounding of float32 is no pivot. An indefinite matrix is refused
     with `IndefiniteError`, as far as its columns show it.
 
     References
