@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 
@@ -50,10 +51,19 @@ def test_a_direction_without_variance_is_none():
 
 
 def test_signs():
-    """The sample with the largest coordinate has a positive one."""
-    for machine in (KernelPCA(n_components=5), MercerMap(n_components=5)):
-        Z = machine.fit_transform(cloud())
+    """The sample with the largest coordinate has a positive one; a second view follows the first."""
+    X, Y = cloud(), cloud(seed=1)
+    for machine in (
+        KernelPCA(n_components=5),
+        MercerMap(n_components=5),
+        KernelPLS(n_components=5),
+        KernelCCA("rbf", "rbf", 5),
+    ):
+        Z = machine.fit(X, Y).transform(X)
         assert (Z[np.abs(Z).argmax(axis=0), np.arange(5)] > 0).all()
+    f, g = machine.transform(X, Y)
+    assert_allclose(np.diagonal(np.corrcoef(f.T, g.T), 5), machine.correlations_)
+    assert (machine.correlations_ > 0).all()
 
 
 def test_the_matrix_need_not_be_stored():
@@ -112,6 +122,36 @@ def test_lanczos_sees_negative_eigenvalues():
     for machine in (KernelPCA("precomputed", 3), MercerMap("precomputed", 3)):
         with pytest.raises(IndefiniteError, match="has the eigenvalue -"):
             machine.fit(0.5 * (K + K.T))
+
+
+@pytest.mark.parametrize(
+    "machine",
+    [
+        KernelPCA("rbf", 3),
+        KernelPCA("rbf", 3, fit_inverse_transform=True, alpha=0.1),
+        KernelPLS("rbf", 3),
+        KernelCCA("rbf", "linear", 2, alpha=0.3),
+    ],
+    ids=["KernelPCA", "KernelPCA regression", "KernelPLS", "KernelCCA"],
+)
+def test_all_that_is_learnt_takes_a_weight_for_repetition(machine):
+    X, weight = cloud(40), np.random.default_rng(3).integers(0, 4, size=40)
+    Y = np.column_stack([np.sin(X[:, 0]), 100 * X[:, 1] ** 2])
+    weighted = clone(machine).fit(X, Y, sample_weight=weight)
+    repeated = clone(machine).fit(np.repeat(X, weight, axis=0), np.repeat(Y, weight, axis=0))
+    Z = weighted.transform(X)
+    assert_allclose(Z, repeated.transform(X), atol=1e-8)
+    told = [
+        name for name in ("eigenvalues_", "explained_variance_", "y_mean_", "y_loadings_") if hasattr(weighted, name)
+    ]
+    told += [n for n in ("explained_variance_ratio_", "correlations_", "singular_values_") if hasattr(weighted, n)]
+    assert len(told) >= 2
+    for name in told:
+        assert_allclose(getattr(weighted, name), getattr(repeated, name), rtol=1e-8, err_msg=name)
+    if isinstance(machine, KernelPLS):
+        assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-8)
+    if isinstance(machine, KernelPCA):
+        assert_allclose(weighted.inverse_transform(Z), repeated.inverse_transform(Z), atol=1e-6)
 
 
 # --- pre-images -------------------------------------------------------------------------------------------
@@ -201,8 +241,10 @@ def test_matrices_of_both_views():
 def test_parameters_of_both_kernels():
     machine = KernelCCA().set_params(kernel__gamma=0.5, kernel_y__gamma=2.0)
     assert (machine.kernel, machine.kernel_y) == (RBF(gamma=0.5), RBF(gamma=2.0))
-    with pytest.raises(ValueError, match="kernel"):
+    with pytest.raises(ValueError, match=r"kernel_y: kernel must be a Kernel, .* got 'nonsense'"):
         KernelCCA(kernel_y="nonsense").fit(cloud(), cloud())
+    with pytest.raises(TypeError, match=r"kernel_y: .* the class RBF"):
+        KernelCCA(kernel_y=RBF).fit(cloud(), cloud())
 
 
 def test_two_views_in_float32_are_computed_in_full():
@@ -227,6 +269,10 @@ def test_correlations_that_mean_nothing_are_refused():
         SingularError, match=r"alpha must be > 0 here, got 0\.0: the two views have 59 and 59 directions"
     ):
         KernelCCA(RBF(gamma=3.0), RBF(gamma=3.0), alpha=0.0).fit(cloud(), cloud(seed=1))
+    X, Y = cloud(7, 3), cloud(7, 3, seed=1)
+    with pytest.raises(SingularError, match="3 and 3 directions for 6 samples"):  # seen from the mean, 5 of them
+        KernelCCA("linear", "linear", alpha=0.0).fit(X[:6], Y[:6])
+    assert (KernelCCA("linear", "linear", alpha=0.0).fit(X, Y).correlations_[1:] < 0.999).all()
     with pytest.raises(ValueError, match="requires y"):
         KernelCCA().fit(cloud(), None)
     with pytest.raises(ValueError, match="inconsistent numbers of samples: 60 and 59"):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.linalg import eigh
+from scipy.linalg import block_diag, eigh
 from sklearn import decomposition as peers
 from sklearn.cross_decomposition import CCA, PLSRegression
 from sklearn.kernel_approximation import Nystroem as TheirNystroem
@@ -147,6 +147,33 @@ def test_kernel_cca_twin():
     for values, view, matrix in ((f, machine, K), (g, machine.view_y_, L)):
         norms = np.einsum("ki,ij,kj->k", view.dual_coef_, matrix, view.dual_coef_)
         assert_allclose(((values**2).sum(axis=0) + alpha * norms) / n, 1.0, rtol=1e-8)
+
+
+def test_weighted_kernel_cca_twin():
+    """The generalised eigenvalue problem of weighted covariances in an explicit feature space."""
+    X, Y = two_views(60)
+    weight, alpha = np.random.default_rng(2).uniform(0.1, 2.0, size=60), 0.7
+    weight[:5] = 0.0
+    kernel, total = Polynomial(2, 0.3, 1.0), weight.sum()
+    phi = kernel.features(X)
+    phi, psi = phi - weight @ phi / total, Y - weight @ Y / total
+    left = np.block(
+        [
+            [np.zeros((phi.shape[1],) * 2), phi.T @ (weight[:, np.newaxis] * psi)],
+            [psi.T @ (weight[:, np.newaxis] * phi), np.zeros((3, 3))],
+        ]
+    )
+    right = block_diag(*(Z.T @ (weight[:, np.newaxis] * Z) + alpha * np.eye(Z.shape[1]) for Z in (phi, psi)))
+    values, vectors = eigh(left, right)
+    vectors = vectors[:, ::-1][:, :3] * np.sqrt(2 * total)  # both parts have half of the length
+    f, g = phi @ vectors[:-3], psi @ vectors[-3:]
+    machine = KernelCCA(kernel, "linear", n_components=3, alpha=alpha).fit(X, Y, sample_weight=weight)
+    assert_allclose(machine.singular_values_, values[::-1][:3], rtol=1e-9)
+    for found, wanted in zip(machine.transform(X, Y), (f, g), strict=True):
+        assert_same_up_to_sign(found, wanted, atol=1e-7)
+    covariance = np.cov(f.T, g.T, aweights=weight, ddof=0)
+    deviations = np.sqrt(np.diagonal(covariance))
+    assert_allclose(machine.correlations_, np.diagonal(covariance, 3) / (deviations[:3] * deviations[3:]), rtol=1e-7)
 
 
 @pytest.mark.parametrize("outputs", [1, 3])

@@ -12,7 +12,7 @@ from mercer.gram.eigenpairs import Weighing
 from mercer.kernels import as_kernel
 from mercer.kernels.samples import n_samples
 from mercer.machines import VECTORS, KernelMachine, KernelTransformer
-from mercer.machines.spectral import negligible, rounding
+from mercer.machines.spectral import negligible, rounding, signs_of
 from mercer.parameters import Number
 from mercer.threads import limit_threads
 
@@ -108,6 +108,14 @@ class KernelCCA(KernelTransformer):
         self.memory = memory
         self.n_threads = n_threads
 
+    def _check_all(self) -> None:
+        super()._check_all()
+        if not (isinstance(self.kernel_y, str) and self.kernel_y == "precomputed"):
+            try:
+                as_kernel(self.kernel_y)
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"kernel_y: {error}") from None
+
     def set_params(self, **params):
         """Set parameters, those of the kernels as ``kernel__name`` and ``kernel_y__name``.
 
@@ -169,9 +177,8 @@ class KernelCCA(KernelTransformer):
         kept = slice(0, min(self.n_components, int(np.sum(values > rounding(first.gram)))))
         self.singular_values_, P, Q = values[kept], P[:, kept], Q[kept].T
         f = first.scores(P)
-        signs = np.where(f[np.abs(f).argmax(axis=0), np.arange(f.shape[1])] < 0, -1.0, 1.0)
-        f, g = f * signs, second.scores(Q) * signs
-        self.correlations_ = _correlations(f, g, first.share[used])
+        self.correlations_ = _correlations(f, second.scores(Q), first.share[used])
+        signs = signs_of(f)
         self._keep_expansion(X, *first.functions(P * signs))
         other._keep_expansion(Y, *second.functions(Q * signs))
 

@@ -10,7 +10,7 @@ from mercer.errors import IndefiniteError
 from mercer.gram.eigenpairs import Weighing
 from mercer.gram.sources import stored
 from mercer.machines import KernelRegressor, KernelTransformer
-from mercer.machines.spectral import negligible, rounding
+from mercer.machines.spectral import negligible, rounding, signs_of
 from mercer.parameters import Choice, Number
 from mercer.threads import limit_threads
 
@@ -137,7 +137,7 @@ class KernelPLS(KernelTransformer, KernelRegressor):
             lost = negligible(gram, 0.0, weight.sum() * (share @ with_mean))
             U, T, lengths, loadings = self._directions(seen, Y, rounding(gram), lost)
         scores = np.divide(T * lengths, root, out=np.zeros_like(T), where=root > 0)
-        signs = np.where(scores[np.abs(scores).argmax(axis=0), np.arange(len(lengths))] < 0, -1.0, 1.0)
+        signs = signs_of(scores)
         self.y_loadings_ = signs * unit[:, np.newaxis] * loadings.T / lengths
         total = float(np.sum(Y**2))
         self.explained_variance_ratio_ = (loadings**2).sum(axis=1) / total if total else np.zeros(len(lengths))

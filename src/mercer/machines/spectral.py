@@ -13,7 +13,7 @@ from mercer.parameters import Number
 from mercer.solvers import warn_unless_solved
 from mercer.threads import limit_threads
 
-__all__ = ["SpectralMachine", "negligible", "rounding"]
+__all__ = ["SpectralMachine", "negligible", "rounding", "signs_of"]
 
 
 # Units in the last place that count as rounding.
@@ -122,7 +122,7 @@ class SpectralMachine(KernelTransformer):
         root = np.sqrt(weight[used])[:, np.newaxis]
         vectors, lengths = found.vectors[used][:, kept], np.sqrt(self.eigenvalues_)
         scores = vectors * lengths / root
-        signs = np.where(scores[np.abs(scores).argmax(axis=0), np.arange(len(lengths))] < 0, -1.0, 1.0)
+        signs = signs_of(scores)
         scores *= signs
         self.eigenvectors_ = vectors * signs
         self.dual_coef_ = (self.eigenvectors_ / lengths * root).T.copy()
@@ -158,3 +158,8 @@ def negligible(gram: Gram, largest: float, moved: float) -> float:
     the origin the centred matrix is a small difference of large numbers, and has the rounding of these.
     """
     return rounding(gram) * largest + ROUNDING * float(np.finfo(gram.dtype).eps) * moved
+
+
+def signs_of(scores: np.ndarray) -> np.ndarray:
+    """What columns are multiplied by so that the largest number of each is positive: either sign of them is right."""
+    return np.where(scores[np.abs(scores).argmax(axis=0), np.arange(scores.shape[1])] < 0, -1.0, 1.0)
