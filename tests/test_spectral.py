@@ -9,6 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 
 from mercer import SVC, KernelCCA, KernelPCA, KernelPLS, MercerMap, Nystroem, RandomFourier
+from mercer.decomposition.preimages import fixed_point
+from mercer.decomposition.principal import _nearest
 from mercer.errors import DomainError, IndefiniteError, SingularError
 from mercer.kernels import RBF, Matern, Polynomial, Sigmoid, Spectrum, TranslationInvariant
 
@@ -141,6 +143,9 @@ def test_all_that_is_learnt_takes_a_weight_for_repetition(machine):
     repeated = clone(machine).fit(np.repeat(X, weight, axis=0), np.repeat(Y, weight, axis=0))
     Z = weighted.transform(X)
     assert_allclose(Z, repeated.transform(X), atol=1e-8)
+    assert_allclose(clone(machine).fit_transform(X, Y, sample_weight=weight), Z, atol=1e-8)
+    everyone = clone(machine).fit(X, Y, sample_weight=1 + weight)
+    assert_allclose(clone(machine).fit_transform(X, Y, sample_weight=1 + weight), everyone.transform(X), atol=1e-8)
     told = [
         name for name in ("eigenvalues_", "explained_variance_", "y_mean_", "y_loadings_") if hasattr(weighted, name)
     ]
@@ -164,6 +169,12 @@ def test_pre_images_of_training_samples_are_the_samples():
         assert_allclose(machine.inverse_transform(machine.transform(X)), X, atol=1e-5)
 
 
+def test_the_way_to_a_pre_image_begins_at_the_nearest_sample():
+    X = cloud(40)
+    Z = KernelPCA(RBF(gamma=0.5), 2).fit_transform(X)
+    assert_array_equal(_nearest(Z + 1e-6, Z), np.arange(40))
+
+
 def test_pre_images_are_stationary():
     """They are nearer to the projection than what they came from, and no step to any side is better."""
     X, new = ring(150, 0.1), ring(20, 0.3, seed=1)
@@ -180,6 +191,22 @@ def test_pre_images_are_stationary():
         assert (best >= height(clean + step)).all()
     away = np.abs(np.linalg.norm(new, axis=1) - 1).mean()
     assert np.abs(np.linalg.norm(clean, axis=1) - 1).mean() < 0.5 * away
+
+
+def test_steps_to_pre_images_never_lead_away(rng):
+    """Where some coefficients are negative a whole step may; the end is at least as near as the start."""
+    kernel, X, C = RBF(gamma=1.0), rng.normal(size=(30, 2)), rng.normal(size=(200, 30))
+    start = X[rng.integers(0, 30, size=200)]
+
+    def height(z):
+        return np.sum(C * kernel(z, X), axis=1)
+
+    end = fixed_point(kernel, X, C, start)
+    assert (height(end) >= height(start) - 1e-12).all()
+    able = height(start) > 0  # the others have no mean to go to
+    assert_array_equal(end[~able], start[~able])
+    for step in 1e-3 * np.array([[1, 0], [-1, 0], [0, 1], [0, -1]]):
+        assert (height(end) >= height(end + step))[able].mean() > 0.95
 
 
 def test_pre_images_by_regression():
@@ -223,6 +250,9 @@ def test_two_views_of_any_kind():
     assert (machine.correlations_ > 0.7).all()
     assert_allclose(machine.correlations_, [np.corrcoef(f[:, k], g[:, k])[0, 1] for k in range(2)])
     assert_allclose(machine.score(strings, counts), machine.correlations_.mean())
+    f_new, g_new = f[:20], g[:20]  # not centred
+    some = [np.corrcoef(f_new[:, k], g_new[:, k])[0, 1] for k in range(2)]
+    assert_allclose(machine.score(strings[:20], counts[:20]), np.mean(some))
     turned = KernelCCA("rbf", Spectrum(2), n_components=2, alpha=1.0).fit(counts, strings)
     assert_allclose(turned.correlations_, machine.correlations_, rtol=1e-8)
     assert_array_equal(machine.transform(strings), f)

@@ -36,12 +36,15 @@ MAX_ITER = 300
 class SpectralClustering(ClusterMixin, KernelMachine):
     r"""Clusters as parts of the graph of similarities that are easily cut from each other.
 
-    With the degrees :math:`d_i = \sum_j |k(x_i, x_j)|` the leading eigenvectors of the normalised similarities
+    .. math:: \min_c \sum_{m} \frac{\sum_{c_i = m \ne c_j} k(x_i, x_j)}{\sum_{c_i = m} d_i}, \qquad
+              d_i = \sum_j |k(x_i, x_j)|
 
-    .. math:: D^{-1/2} K D^{-1/2} u = \lambda u
+    cuts little similarity between parts of like size, and is hard. Relaxed to numbers, its solutions are the leading
+    eigenvectors of the normalised similarities [1]_ [2]_,
 
-    are what remains of a cut into `n_clusters` parts of like size when parts are relaxed to numbers [1]_ [2]_. They
-    are coordinates of the samples; each sample is scaled to length one there, and k-means finds the clusters.
+    .. math:: D^{-1/2} K D^{-1/2} u = \lambda u.
+
+    They are coordinates of the samples; each sample is scaled to length one there, and k-means finds the clusters.
 
     Parameters
     ----------
@@ -85,10 +88,11 @@ class SpectralClustering(ClusterMixin, KernelMachine):
 
     Notes
     -----
-    Time O(n^3) up to 1500 samples, O(n^2) for each of some tens of Lanczos steps above that; the matrix is stored if
-    half of `memory` is enough. The similarity of a sample to itself counts as any other, so that the clusters of new
-    samples (the Nyström extension of the eigenvectors) are those of training where the samples are the same. Equal up
-    to rounding for any number of threads and order of the samples.
+    Time O(n^3) up to 1500 samples, O(n^2) for each of some tens to hundreds of Lanczos steps above that, and O(n^3)
+    where these do not converge; the matrix is stored if half of `memory` is enough. The similarity of a sample to
+    itself counts as any other, so that the clusters of new samples (the Nyström extension of the eigenvectors) are
+    those of training where the samples are the same. Equal up to rounding for any number of threads and order of the
+    samples.
 
     References
     ----------

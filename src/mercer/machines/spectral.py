@@ -127,14 +127,12 @@ class SpectralMachine(KernelTransformer):
         self.eigenvectors_ = vectors * signs
         self.dual_coef_ = (self.eigenvectors_ / lengths * root).T.copy()
         self.intercept_ = np.zeros(len(lengths))
-        diagonal = gram.diag()
         if self._centred:
             # <v, phi(x) - m>, with v as a combination of the phi(x_i) - m
             sums = self.dual_coef_.sum(axis=1)
             self.dual_coef_ -= np.outer(sums, share[used])
             self.intercept_ = -self.dual_coef_ @ with_mean[used]
-            diagonal = diagonal - 2 * with_mean + share @ with_mean
-        self._total = float(np.sum(weight * diagonal))
+        self._total = float(weight @ gram.diag()) - moved
         return scores
 
     def _learn_more(self, X: Any, scores: np.ndarray, weight: np.ndarray) -> None:
