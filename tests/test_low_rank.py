@@ -82,6 +82,13 @@ def test_pivots_in_blocks_are_those_one_by_one():
     assert_allclose(counts, wanted, atol=0.05)
 
 
+def test_proposals_that_others_explain_are_rejected():
+    """Two samples of three are alike: once one is a pivot, the other has 0.19 of its chance left."""
+    K = np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    alike = [2 not in low_rank(K, 2, random_state=seed).pivots for seed in range(500)]
+    assert np.mean(alike) == pytest.approx(2 / 3 * 0.19 / 1.19, abs=0.05)
+
+
 def test_repeated_and_reproducible(rng):
     K = RBF(gamma=0.6)(np.repeat(rng.normal(size=(50, 4)), 4, axis=0))
     found = low_rank(K, 200)

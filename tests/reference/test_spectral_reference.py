@@ -57,6 +57,16 @@ def test_linear_kernel_pca_is_pca(eigen_solver):
     assert KernelPCA("linear").fit(X).transform(new).shape == (20, 5)
 
 
+@pytest.mark.parametrize("n", [6, 80, 400])
+def test_distances_are_enough(n):
+    """Minus half of squared distances is a kernel once it is centred: classical scaling."""
+    X = cloud(n)
+    squares = np.sum((X[:, np.newaxis] - X) ** 2, axis=2)
+    ours, theirs = KernelPCA("precomputed").fit(-0.5 * squares), peers.PCA().fit(X)
+    assert_allclose(ours.explained_variance_, theirs.explained_variance_, rtol=1e-9)
+    assert_allclose(ours.explained_variance_ratio_.sum(), 1.0)
+
+
 @pytest.mark.parametrize("n", [80, 400])
 def test_far_from_the_origin_nothing_but_digits_is_lost(n):
     """The centred matrix is a small difference of large numbers; what is left of them is no negative eigenvalue."""

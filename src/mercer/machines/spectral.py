@@ -152,10 +152,11 @@ def rounding(gram: Gram) -> float:
 def negligible(gram: Gram, largest: float, moved: float) -> float:
     """Eigenvalues up to this may be what rounding has made of zero.
 
-    `moved` is what centring has taken away, the weight of all samples times the squared length of their mean: far from
-    the origin the centred matrix is a small difference of large numbers, and has the rounding of these.
+    `moved` is what centring has taken away, the weight of all samples times the squared length of their mean (below
+    zero for similarities that are kernels only once they are centred): far from the origin the centred matrix is a
+    small difference of large numbers, and has the rounding of these.
     """
-    return rounding(gram) * largest + ROUNDING * float(np.finfo(gram.dtype).eps) * moved
+    return rounding(gram) * largest + ROUNDING * float(np.finfo(gram.dtype).eps) * abs(moved)
 
 
 def signs_of(scores: np.ndarray) -> np.ndarray:
