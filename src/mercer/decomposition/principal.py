@@ -92,6 +92,8 @@ class KernelPCA(SpectralMachine):
     least; O(n^3) if dense. Memory O(n^2), or O(n) times the directions where the matrix does not fit. A direction has
     either sign: the sample with the largest coordinate has a positive one. By LAPACK and BLAS: equal up to rounding for
     any number of threads. A kernel whose centred matrix has negative eigenvalues is refused with `IndefiniteError`.
+    Centring in feature space costs digits where the mean is much longer than the samples are apart, and directions
+    below this rounding are left out: with a linear or polynomial kernel, centre such features first.
 
     References
     ----------
