@@ -74,6 +74,8 @@ def test_far_from_the_origin_nothing_but_digits_is_lost(n):
     machine = KernelPCA("linear").fit(X + away)
     assert_allclose(machine.explained_variance_, peers.PCA().fit(X).explained_variance_, rtol=1e-5)
     assert_allclose(machine.explained_variance_ratio_.sum(), 1.0, rtol=1e-5)
+    farther = KernelPCA("linear", 6, eigen_solver="lanczos").fit(X + 10 * away)  # more than there are
+    assert len(farther.eigenvalues_) == 4 and farther.n_iter_ < 50  # no residual below rounding is waited for
     near, far = (KernelCCA("linear", "linear", alpha=0.0).fit(X + a, Y - a) for a in (0.0, away))
     assert_allclose(far.correlations_, near.correlations_, rtol=1e-5)
     outputs = X @ np.array([[1.0, 0.0, 2.0], [0.0, 1.0, 3.0], [0.3, 0.0, 0.0], [0.0, 1.7, 0.0]])

@@ -96,19 +96,22 @@ class SpectralMachine(KernelTransformer):
         """Eigenpairs and the functions that they make; gives the coordinates of the samples of positive weight."""
         used = self.support_ = np.flatnonzero(weight)
         plain = bool(np.all(weight == 1.0))
+        share = weight / weight.sum()
+        with_mean = symmetric_product(gram, share[:, np.newaxis])[:, 0] if self._centred else np.zeros(gram.n)
+        moved = float(weight.sum() * (share @ with_mean))
+        self._total = float(weight @ gram.diag()) - moved
+        # No residual can be smaller than what rounding has done to the matrix.
+        least = negligible(gram, 0.0, moved) / self._total if self._total > 0 else 0.0
         found = leading_eigenpairs(
             gram,
             min(self.n_components or len(used), len(used)),
             center=self._centred,
             sample_weight=None if plain else weight,
             method=self.eigen_solver,
-            tol=self.tol,
+            tol=max(self.tol, least),
             max_iter=self.max_iter,
             random_state=self.random_state,
         )
-        share = weight / weight.sum()
-        with_mean = symmetric_product(gram, share[:, np.newaxis])[:, 0] if self._centred else np.zeros(gram.n)
-        moved = float(weight.sum() * (share @ with_mean))
         zero = negligible(gram, float(np.abs(found.values).max(initial=0.0)), moved)
         if found.lowest < -zero:
             raise IndefiniteError(
@@ -132,7 +135,6 @@ class SpectralMachine(KernelTransformer):
             sums = self.dual_coef_.sum(axis=1)
             self.dual_coef_ -= np.outer(sums, share[used])
             self.intercept_ = -self.dual_coef_ @ with_mean[used]
-        self._total = float(weight @ gram.diag()) - moved
         return scores
 
     def _learn_more(self, X: Any, scores: np.ndarray, weight: np.ndarray) -> None:
