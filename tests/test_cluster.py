@@ -28,7 +28,7 @@ def test_precision_and_memory_make_no_difference(blobs, single_moves, monkeypatc
     """Stored in float64, in float32, or not at all: the end is gone over in float64."""
     make = KernelKMeans(RBF(gamma=0.05), n_clusters=5, single_moves=single_moves)
     full = make.fit(blobs)
-    labels, inertia, distances = full.labels_, full.inertia_, full.transform(blobs)
+    labels, inertia, distances, steps = full.labels_, full.inertia_, full.transform(blobs), full.n_iter_
     unstored = make.set_params(memory=0.01).fit(blobs)
     assert_array_equal(unstored.labels_, labels)
     assert unstored.inertia_ == pytest.approx(inertia, rel=1e-12)
@@ -37,6 +37,7 @@ def test_precision_and_memory_make_no_difference(blobs, single_moves, monkeypatc
     assert_array_equal(single.labels_, labels)
     assert single.inertia_ == pytest.approx(inertia, rel=1e-12)
     assert_allclose(single.transform(blobs), distances, rtol=1e-10)
+    assert single.n_iter_ > steps > 1  # a look in float64 at least
 
 
 def test_objective_falls_and_the_best_start_is_kept(blobs):
@@ -84,6 +85,28 @@ def test_k_means_plus_plus_draws_what_is_far_away(rng):
     assert np.mean([(labels[:99] != labels[99]).all() for labels in starts]) < 0.2
 
 
+def test_k_means_plus_plus_looks_at_weights_and_keeps_the_best_draw(rng):
+    """Twenty samples at two places, and two far away that have most of the sum of squares or little of it."""
+    X = np.repeat([[-2.0, 0.0], [2.0, 0.0], [0.0, 10.0]], [10, 10, 2], axis=0)
+
+    def apart(weight):
+        starts = drawn_starts(LinearGram(X), np.repeat([1.0, weight], [20, 2]), 2, 400, np.random.RandomState(0))
+        return np.mean([(labels[:20] != labels[20]).all() for labels in starts])
+
+    # The first is far with a chance of 1/11 or 1/101, the second with one of 0.57 or 0.12; of two draws one is enough
+    # where they count, and both have to be where they count little.
+    assert apart(1.0) == pytest.approx(1 - 10 / 11 * 0.435**2, abs=0.06)
+    assert apart(0.1) == pytest.approx(1 / 101 + 0.115**2, abs=0.04)
+    assert apart(0.0) == 0.0
+
+
+def test_starts_do_not_depend_on_the_order_of_samples(rng):
+    X, order = rng.normal(size=(50, 2)), rng.permutation(50)
+    given, turned = (drawn_starts(LinearGram(Z), np.ones(50), 4, 5, np.random.RandomState(0)) for Z in (X, X[order]))
+    for labels, others in zip(given, turned, strict=True):
+        assert_array_equal(labels[order], others)
+
+
 def test_k_means_plus_plus_starts_lower(rng):
     X = np.concatenate([rng.normal(loc=c, scale=0.1, size=(20, 2)) for c in rng.uniform(-50, 50, size=(12, 2))])
 
@@ -99,6 +122,15 @@ def test_empty_clusters_get_a_sample():
     machine = KernelKMeans("linear", n_clusters=3, init=np.zeros(5, dtype=int)).fit(X)
     assert adjusted_rand_score(machine.labels_, [0, 0, 1, 1, 2]) == 1.0
     assert np.isfinite(machine.transform(X)).all()
+
+
+def test_empty_clusters_get_samples_that_count():
+    """Two of them at once; the sample that is farthest away has no weight."""
+    X, weight = np.array([[0.0], [0.1], [5.0], [5.1], [9.0], [-100.0]]), np.array([1.0, 1.0, 1.0, 1.0, 1.0, 0.0])
+    machine = KernelKMeans("linear", n_clusters=3, init=np.zeros(6, dtype=int)).fit(X, sample_weight=weight)
+    assert adjusted_rand_score(machine.labels_, [0, 0, 1, 1, 2, 0]) == 1.0
+    assert machine.result_.status == "local"
+    assert_array_equal(np.sort(machine.coef_.ravel().round(6)), [0.05, 5.05, 9.0])
 
 
 def test_a_sample_stays_where_it_is_as_near_as_elsewhere():
@@ -253,6 +285,7 @@ def test_a_sample_that_is_like_nothing():
 
 def test_memory_makes_no_difference_to_spectral_clusters(blobs):
     machine = SpectralClustering(RBF(gamma=0.1), n_clusters=5).fit(blobs)
+    assert_array_equal(machine.predict(blobs), machine.labels_)  # though clusters overlap
     assert_array_equal(
         SpectralClustering(RBF(gamma=0.1), n_clusters=5, memory=0.01).fit(blobs).labels_, machine.labels_
     )

@@ -246,3 +246,12 @@ def test_wrong_memory_is_refused(memory):
         memory_budget(memory)
     with pytest.raises(ValueError, match="memory must be"):
         make_gram(FromFunction(gaussian), X, memory)
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial(3, 1.0, 1.0)], ids=repr)
+def test_values_that_overflow_are_refused(kernel):
+    with pytest.raises(ValueError, match=r"The features are too large: the values of .* overflow\. Rescale them\."):
+        make_gram(kernel, 1e160 * X)
+    large = make_gram(kernel, (1e25 * X).astype(np.float32))  # too large for float32, not for what is computed with
+    assert np.isfinite(large.rows(np.arange(3))).all()
+    assert make_gram(RBF(gamma=1.0), 1e160 * X).diag().max() == 1.0

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from mercer.gram import low_rank, make_gram
+from mercer.errors import IndefiniteError
+from mercer.gram import MatrixGram, low_rank, make_gram
 from mercer.gram.low_rank import BLOCK
 from mercer.kernels import RBF, Linear, Spectrum
 
@@ -81,6 +82,13 @@ def test_pivots_in_blocks_are_those_one_by_one():
     assert_allclose(counts, wanted, atol=0.05)
 
 
+def test_proposals_that_others_explain_are_rejected():
+    """Two samples of three are alike: once one is a pivot, the other has 0.19 of its chance left."""
+    K = np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    alike = [2 not in low_rank(K, 2, random_state=seed).pivots for seed in range(500)]
+    assert np.mean(alike) == pytest.approx(2 / 3 * 0.19 / 1.19, abs=0.05)
+
+
 def test_repeated_and_reproducible(rng):
     K = RBF(gamma=0.6)(np.repeat(rng.normal(size=(50, 4)), 4, axis=0))
     found = low_rank(K, 200)
@@ -104,5 +112,29 @@ def test_what_is_refused():
         low_rank(K, 1, tol=-1.0)
     with pytest.raises(ValueError, match=r"pivots must be 'random' or 'greedy' or 'uniform', got 'best'"):
         low_rank(K, 1, pivots="best")
-    with pytest.raises(ValueError, match=r"positive semi-definite, its diagonal has -1"):
+    with pytest.raises(IndefiniteError, match=r"positive semi-definite, .* of others is -1; mercer.gram.Repair"):
         low_rank(-K, 1)
+
+
+@every_rule
+def test_an_indefinite_matrix_is_refused(pivots, rng):
+    """[[1, 2], [2, 1]] leaves 1 - 2^2 of one sample; a larger one shows itself sooner or later."""
+    with pytest.raises(IndefiniteError, match=r"the squared distance of a sample from the span of others is -3;"):
+        low_rank(np.array([[1.0, 2.0], [2.0, 1.0]]), 1, pivots=pivots)
+    turn = np.linalg.qr(rng.normal(size=(60, 60)))[0]
+    K = (turn * np.append(np.linspace(2.0, 1.0, 59), -0.5)) @ turn.T
+    with pytest.raises(IndefiniteError):
+        low_rank(0.5 * (K + K.T), 60, pivots=pivots)
+
+
+@every_rule
+def test_what_float32_has_rounded_is_no_pivot(pivots, rng):
+    X = rng.normal(size=(300, 5))
+    K = (X @ X.T).astype(np.float32)
+    for matrix in (K, MatrixGram(K)):
+        found = low_rank(matrix, 100, pivots=pivots)
+        assert found.rank <= 6  # one of rounding may be left
+        assert_allclose(found.factor @ found.factor.T, K, atol=3e-4)
+    wide = RBF(gamma=0.05)(X).astype(np.float32)
+    found = low_rank(wide, 300, pivots=pivots)
+    assert np.abs(found.factor @ found.factor.T - wide).max() < 1e-3

@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 
 from mercer import SVC, KernelCCA, KernelPCA, KernelPLS, MercerMap, Nystroem, RandomFourier
+from mercer.decomposition.preimages import fixed_point
+from mercer.decomposition.principal import _nearest
 from mercer.errors import DomainError, IndefiniteError, SingularError
 from mercer.kernels import RBF, Matern, Polynomial, Sigmoid, Spectrum, TranslationInvariant
 
@@ -42,17 +45,27 @@ def test_coordinates_have_the_variance_that_is_told():
 def test_a_direction_without_variance_is_none():
     X = cloud(30, 2)
     assert KernelPCA("linear", 10).fit(X).transform(X).shape == (30, 2)
-    same = KernelPCA().fit(np.ones((5, 2)))
-    assert same.transform(np.ones((3, 2))).shape == (3, 0)
-    assert same.explained_variance_ratio_.shape == (0,)
+    for kernel in ("rbf", "linear", Polynomial(3, 1.0, 1.0)):
+        same = KernelPCA(kernel).fit(np.full((20, 2), 3.7))
+        assert same.transform(np.ones((3, 2))).shape == (3, 0)
+        assert same.explained_variance_ratio_.shape == (0,)
     assert KernelPCA().fit_transform([[1.0, 2.0]]).shape == (1, 0)
 
 
 def test_signs():
-    """The sample with the largest coordinate has a positive one."""
-    for machine in (KernelPCA(n_components=5), MercerMap(n_components=5)):
-        Z = machine.fit_transform(cloud())
+    """The sample with the largest coordinate has a positive one; a second view follows the first."""
+    X, Y = cloud(), cloud(seed=1)
+    for machine in (
+        KernelPCA(n_components=5),
+        MercerMap(n_components=5),
+        KernelPLS(n_components=5),
+        KernelCCA("rbf", "rbf", 5),
+    ):
+        Z = machine.fit(X, Y).transform(X)
         assert (Z[np.abs(Z).argmax(axis=0), np.arange(5)] > 0).all()
+    f, g = machine.transform(X, Y)
+    assert_allclose(np.diagonal(np.corrcoef(f.T, g.T), 5), machine.correlations_)
+    assert (machine.correlations_ > 0).all()
 
 
 def test_the_matrix_need_not_be_stored():
@@ -113,6 +126,39 @@ def test_lanczos_sees_negative_eigenvalues():
             machine.fit(0.5 * (K + K.T))
 
 
+@pytest.mark.parametrize(
+    "machine",
+    [
+        KernelPCA("rbf", 3),
+        KernelPCA("rbf", 3, fit_inverse_transform=True, alpha=0.1),
+        KernelPLS("rbf", 3),
+        KernelCCA("rbf", "linear", 2, alpha=0.3),
+    ],
+    ids=["KernelPCA", "KernelPCA regression", "KernelPLS", "KernelCCA"],
+)
+def test_all_that_is_learnt_takes_a_weight_for_repetition(machine):
+    X, weight = cloud(40), np.random.default_rng(3).integers(0, 4, size=40)
+    Y = np.column_stack([np.sin(X[:, 0]), 100 * X[:, 1] ** 2])
+    weighted = clone(machine).fit(X, Y, sample_weight=weight)
+    repeated = clone(machine).fit(np.repeat(X, weight, axis=0), np.repeat(Y, weight, axis=0))
+    Z = weighted.transform(X)
+    assert_allclose(Z, repeated.transform(X), atol=1e-8)
+    assert_allclose(clone(machine).fit_transform(X, Y, sample_weight=weight), Z, atol=1e-8)
+    everyone = clone(machine).fit(X, Y, sample_weight=1 + weight)
+    assert_allclose(clone(machine).fit_transform(X, Y, sample_weight=1 + weight), everyone.transform(X), atol=1e-8)
+    told = [
+        name for name in ("eigenvalues_", "explained_variance_", "y_mean_", "y_loadings_") if hasattr(weighted, name)
+    ]
+    told += [n for n in ("explained_variance_ratio_", "correlations_", "singular_values_") if hasattr(weighted, n)]
+    assert len(told) >= 2
+    for name in told:
+        assert_allclose(getattr(weighted, name), getattr(repeated, name), rtol=1e-8, err_msg=name)
+    if isinstance(machine, KernelPLS):
+        assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-8)
+    if isinstance(machine, KernelPCA):
+        assert_allclose(weighted.inverse_transform(Z), repeated.inverse_transform(Z), atol=1e-6)
+
+
 # --- pre-images -------------------------------------------------------------------------------------------
 
 
@@ -121,6 +167,12 @@ def test_pre_images_of_training_samples_are_the_samples():
     for gamma in (0.5, [0.5, 0.2, 1.0]):
         machine = KernelPCA(RBF(gamma=gamma)).fit(X)  # all directions: nothing is lost
         assert_allclose(machine.inverse_transform(machine.transform(X)), X, atol=1e-5)
+
+
+def test_the_way_to_a_pre_image_begins_at_the_nearest_sample():
+    X = cloud(40)
+    Z = KernelPCA(RBF(gamma=0.5), 2).fit_transform(X)
+    assert_array_equal(_nearest(Z + 1e-6, Z), np.arange(40))
 
 
 def test_pre_images_are_stationary():
@@ -139,6 +191,22 @@ def test_pre_images_are_stationary():
         assert (best >= height(clean + step)).all()
     away = np.abs(np.linalg.norm(new, axis=1) - 1).mean()
     assert np.abs(np.linalg.norm(clean, axis=1) - 1).mean() < 0.5 * away
+
+
+def test_steps_to_pre_images_never_lead_away(rng):
+    """Where some coefficients are negative a whole step may; the end is at least as near as the start."""
+    kernel, X, C = RBF(gamma=1.0), rng.normal(size=(30, 2)), rng.normal(size=(200, 30))
+    start = X[rng.integers(0, 30, size=200)]
+
+    def height(z):
+        return np.sum(C * kernel(z, X), axis=1)
+
+    end = fixed_point(kernel, X, C, start)
+    assert (height(end) >= height(start) - 1e-12).all()
+    able = height(start) > 0  # the others have no mean to go to
+    assert_array_equal(end[~able], start[~able])
+    for step in 1e-3 * np.array([[1, 0], [-1, 0], [0, 1], [0, -1]]):
+        assert (height(end) >= height(end + step))[able].mean() > 0.95
 
 
 def test_pre_images_by_regression():
@@ -182,6 +250,9 @@ def test_two_views_of_any_kind():
     assert (machine.correlations_ > 0.7).all()
     assert_allclose(machine.correlations_, [np.corrcoef(f[:, k], g[:, k])[0, 1] for k in range(2)])
     assert_allclose(machine.score(strings, counts), machine.correlations_.mean())
+    f_new, g_new = f[:20], g[:20]  # not centred
+    some = [np.corrcoef(f_new[:, k], g_new[:, k])[0, 1] for k in range(2)]
+    assert_allclose(machine.score(strings[:20], counts[:20]), np.mean(some))
     turned = KernelCCA("rbf", Spectrum(2), n_components=2, alpha=1.0).fit(counts, strings)
     assert_allclose(turned.correlations_, machine.correlations_, rtol=1e-8)
     assert_array_equal(machine.transform(strings), f)
@@ -200,8 +271,20 @@ def test_matrices_of_both_views():
 def test_parameters_of_both_kernels():
     machine = KernelCCA().set_params(kernel__gamma=0.5, kernel_y__gamma=2.0)
     assert (machine.kernel, machine.kernel_y) == (RBF(gamma=0.5), RBF(gamma=2.0))
-    with pytest.raises(ValueError, match="kernel"):
+    with pytest.raises(ValueError, match=r"kernel_y: kernel must be a Kernel, .* got 'nonsense'"):
         KernelCCA(kernel_y="nonsense").fit(cloud(), cloud())
+    with pytest.raises(TypeError, match=r"kernel_y: .* the class RBF"):
+        KernelCCA(kernel_y=RBF).fit(cloud(), cloud())
+
+
+def test_two_views_in_float32_are_computed_in_full():
+    X, Y = (cloud(200, seed=seed) * [1.0, 1e-2, 1e-3] for seed in (0, 1))
+    Y[:, 2] += X[:, 2]  # what the views share is small
+    X, Y = X.astype(np.float32), Y.astype(np.float32)
+    single = KernelCCA("linear", "linear", n_components=3, alpha=0.0).fit(X, Y)
+    double = KernelCCA("linear", "linear", n_components=3, alpha=0.0).fit(X.astype(float), Y.astype(float))
+    assert single.correlations_[0] > 0.6
+    assert_allclose(single.correlations_, double.correlations_, rtol=1e-6)
 
 
 def test_more_alpha_is_smoother():
@@ -216,6 +299,10 @@ def test_correlations_that_mean_nothing_are_refused():
         SingularError, match=r"alpha must be > 0 here, got 0\.0: the two views have 59 and 59 directions"
     ):
         KernelCCA(RBF(gamma=3.0), RBF(gamma=3.0), alpha=0.0).fit(cloud(), cloud(seed=1))
+    X, Y = cloud(7, 3), cloud(7, 3, seed=1)
+    with pytest.raises(SingularError, match="3 and 3 directions for 6 samples"):  # seen from the mean, 5 of them
+        KernelCCA("linear", "linear", alpha=0.0).fit(X[:6], Y[:6])
+    assert (KernelCCA("linear", "linear", alpha=0.0).fit(X, Y).correlations_[1:] < 0.999).all()
     with pytest.raises(ValueError, match="requires y"):
         KernelCCA().fit(cloud(), None)
     with pytest.raises(ValueError, match="inconsistent numbers of samples: 60 and 59"):
@@ -244,6 +331,9 @@ def test_no_direction_is_left_when_all_is_explained():
     assert_allclose(machine.predict(X), X[:, 0] + 2 * X[:, 1])
     constant = KernelPLS().fit(X, np.full(30, 7.0))
     assert_allclose(constant.predict(X), 7.0)
+    for kernel in ("rbf", "linear"):
+        same = KernelPLS(kernel).fit(np.full((30, 2), 3.7), X)
+        assert_allclose(same.predict(X), np.broadcast_to(X.mean(axis=0), X.shape))
 
 
 def test_least_squares_without_the_matrix():
@@ -274,6 +364,15 @@ def test_landmarks_that_add_nothing_are_left_out():
             assert_allclose(F @ F.T, RBF(gamma=0.5)(X), atol=1e-9)
             assert machine.unexplained_ < 1e-12
     assert np.isnan(machine.unexplained_)
+
+
+@pytest.mark.parametrize("pivots", ["random", "greedy", "uniform"])
+def test_landmarks_of_a_matrix_in_float32(pivots):
+    X = cloud(100)
+    K = (X @ X.T).astype(np.float32)
+    F = Nystroem("precomputed", 50, pivots=pivots).fit_transform(K)
+    assert F.shape[1] == 3  # what rounding adds is no direction
+    assert_allclose(F @ F.T, K, rtol=1e-3)
 
 
 def test_landmarks_depend_on_the_seed():

@@ -154,6 +154,35 @@ def test_lanczos_finds_what_lapack_finds(shape, monkeypatch):
     assert_array_equal(sparse.labels_, dense.labels_)
 
 
+def test_what_lanczos_misses_is_found(monkeypatch):
+    (X, _), k, kernel = SHAPES["blobs"]
+    dense = SpectralClustering(kernel, n_clusters=k).fit(X)
+
+    def eigsh(operator, k, **options):
+        """Without the second one, where there are several."""
+        values, vectors = arpack(operator, k=k + (k > 1), **options)
+        kept = np.argsort(-values)[[0, *range(2, k + 1)] if k > 1 else [0]]
+        return values[kept], vectors[:, kept]
+
+    arpack = spectral.eigsh
+    monkeypatch.setattr(spectral, "DENSE_SIZE", 10)
+    monkeypatch.setattr(spectral, "eigsh", eigsh)
+    monkeypatch.delattr(spectral, "_of_matrix")
+    found = SpectralClustering(kernel, n_clusters=k).fit(X)
+    assert_allclose(found.eigenvalues_, dense.eigenvalues_, atol=1e-10)
+    assert_array_equal(found.labels_, dense.labels_)
+
+
+def test_where_lanczos_fails(monkeypatch, rng):
+    """Of samples that are like nothing but themselves nearly all eigenvalues are nearly one."""
+    X, kernel = rng.normal(size=(300, 2)), RBF(gamma=3000.0)
+    dense = SpectralClustering(kernel, n_clusters=5).fit(X)
+    monkeypatch.setattr(spectral, "DENSE_SIZE", 10)
+    assert_array_equal(SpectralClustering(kernel, n_clusters=5).fit(X).eigenvalues_, dense.eigenvalues_)
+    with pytest.raises(ValueError, match=r"the 5 leading eigenvectors, .* take a wider kernel, or more memory"):
+        SpectralClustering(kernel, n_clusters=5, memory=0.1).fit(X)
+
+
 def test_spectral_embedding_by_hand(rng):
     X = rng.normal(size=(60, 2))
     K = RBF(gamma=1.0)(X)

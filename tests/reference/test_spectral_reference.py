@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.linalg import eigh
+from scipy.linalg import block_diag, eigh
 from sklearn import decomposition as peers
 from sklearn.cross_decomposition import CCA, PLSRegression
 from sklearn.kernel_approximation import Nystroem as TheirNystroem
@@ -55,6 +55,33 @@ def test_linear_kernel_pca_is_pca(eigen_solver):
     assert_same_up_to_sign(ours.transform(new), theirs.transform(new), atol=1e-8)
     assert_same_up_to_sign(ours.coef_.T, theirs.components_.T, atol=1e-8)
     assert KernelPCA("linear").fit(X).transform(new).shape == (20, 5)
+
+
+@pytest.mark.parametrize("n", [6, 80, 400])
+def test_distances_are_enough(n):
+    """Minus half of squared distances is a kernel once it is centred: classical scaling."""
+    X = cloud(n)
+    squares = np.sum((X[:, np.newaxis] - X) ** 2, axis=2)
+    ours, theirs = KernelPCA("precomputed").fit(-0.5 * squares), peers.PCA().fit(X)
+    assert_allclose(ours.explained_variance_, theirs.explained_variance_, rtol=1e-9)
+    assert_allclose(ours.explained_variance_ratio_.sum(), 1.0)
+
+
+@pytest.mark.parametrize("n", [80, 400])
+def test_far_from_the_origin_nothing_but_digits_is_lost(n):
+    """The centred matrix is a small difference of large numbers; what is left of them is no negative eigenvalue."""
+    away, (X, Y) = 1e4, two_views(n)
+    machine = KernelPCA("linear").fit(X + away)
+    assert_allclose(machine.explained_variance_, peers.PCA().fit(X).explained_variance_, rtol=1e-5)
+    assert_allclose(machine.explained_variance_ratio_.sum(), 1.0, rtol=1e-5)
+    farther = KernelPCA("linear", 6, eigen_solver="lanczos").fit(X + 10 * away)  # more than there are
+    assert len(farther.eigenvalues_) == 4 and farther.n_iter_ < 50  # no residual below rounding is waited for
+    near, far = (KernelCCA("linear", "linear", alpha=0.0).fit(X + a, Y - a) for a in (0.0, away))
+    assert_allclose(far.correlations_, near.correlations_, rtol=1e-5)
+    outputs = X @ np.array([[1.0, 0.0, 2.0], [0.0, 1.0, 3.0], [0.3, 0.0, 0.0], [0.0, 1.7, 0.0]])
+    explained = KernelPLS("linear", 9, scale=False).fit(X + away, outputs)
+    assert explained.y_loadings_.shape == (3, 4)  # there is no more to explain than X has columns
+    assert_allclose(explained.predict(X + away), outputs, atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -132,6 +159,33 @@ def test_kernel_cca_twin():
     for values, view, matrix in ((f, machine, K), (g, machine.view_y_, L)):
         norms = np.einsum("ki,ij,kj->k", view.dual_coef_, matrix, view.dual_coef_)
         assert_allclose(((values**2).sum(axis=0) + alpha * norms) / n, 1.0, rtol=1e-8)
+
+
+def test_weighted_kernel_cca_twin():
+    """The generalised eigenvalue problem of weighted covariances in an explicit feature space."""
+    X, Y = two_views(60)
+    weight, alpha = np.random.default_rng(2).uniform(0.1, 2.0, size=60), 0.7
+    weight[:5] = 0.0
+    kernel, total = Polynomial(2, 0.3, 1.0), weight.sum()
+    phi = kernel.features(X)
+    phi, psi = phi - weight @ phi / total, Y - weight @ Y / total
+    left = np.block(
+        [
+            [np.zeros((phi.shape[1],) * 2), phi.T @ (weight[:, np.newaxis] * psi)],
+            [psi.T @ (weight[:, np.newaxis] * phi), np.zeros((3, 3))],
+        ]
+    )
+    right = block_diag(*(Z.T @ (weight[:, np.newaxis] * Z) + alpha * np.eye(Z.shape[1]) for Z in (phi, psi)))
+    values, vectors = eigh(left, right)
+    vectors = vectors[:, ::-1][:, :3] * np.sqrt(2 * total)  # both parts have half of the length
+    f, g = phi @ vectors[:-3], psi @ vectors[-3:]
+    machine = KernelCCA(kernel, "linear", n_components=3, alpha=alpha).fit(X, Y, sample_weight=weight)
+    assert_allclose(machine.singular_values_, values[::-1][:3], rtol=1e-9)
+    for found, wanted in zip(machine.transform(X, Y), (f, g), strict=True):
+        assert_same_up_to_sign(found, wanted, atol=1e-7)
+    covariance = np.cov(f.T, g.T, aweights=weight, ddof=0)
+    deviations = np.sqrt(np.diagonal(covariance))
+    assert_allclose(machine.correlations_, np.diagonal(covariance, 3) / (deviations[:3] * deviations[3:]), rtol=1e-7)
 
 
 @pytest.mark.parametrize("outputs", [1, 3])

@@ -64,7 +64,7 @@ class Start:
 
 
 class KernelKMeans(ClusterMixin, KernelTransformer):
-    r"""k-means in feature space: clusters of samples about their means. [A eq 10.66]
+    r"""k-means in feature space: clusters of samples about their means.
 
     .. math::
 
@@ -72,8 +72,8 @@ class KernelKMeans(ClusterMixin, KernelTransformer):
         m_c = \frac{\sum_{c_i = c} \omega_i \phi(x_i)}{\sum_{c_i = c} \omega_i}
 
     Samples go to the nearest mean and means follow, until nothing moves (Lloyd). Distances need kernel values only
-    [2]_, so that clusters may have any shape and samples may be anything that has a kernel. It is a local minimum: the
-    best of several starts is kept.
+    [2]_ [3]_, so that clusters may have any shape and samples may be anything that has a kernel. It is a local minimum:
+    the best of several starts is kept.
 
     Parameters
     ----------
@@ -135,6 +135,7 @@ class KernelKMeans(ClusterMixin, KernelTransformer):
     ----------
     .. [1] D. Arthur, S. Vassilvitskii, k-means++: the advantages of careful seeding, 2007.
     .. [2] I. S. Dhillon, Y. Guan, B. Kulis, Kernel k-means, spectral clustering and normalized cuts, 2004.
+    .. [3] C. C. Aggarwal, Data Mining: The Textbook, 2015, eq. 10.66.
 
     Examples
     --------

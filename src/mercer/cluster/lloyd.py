@@ -86,7 +86,6 @@ class Clusters:
             farthest = able[np.argmax(distance[able])]
             sizes[labels[farthest]] -= 1
             labels[farthest], sizes[empty] = empty, 1
-            distance[farthest] = 0.0
         return labels
 
     @cached_property

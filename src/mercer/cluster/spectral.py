@@ -25,18 +25,26 @@ __all__ = ["SpectralClustering"]
 DENSE_SIZE = 1500
 # Eigenvalues of the normalised similarities, which are 1 at most, up to here are zero: their vectors mean nothing.
 ZERO = 1e-10
+# An eigenvalue that is larger by so much than one that was found has been missed.
+MISSED = 1e-6
+# Restarts of Lanczos' method, with some 20 products each: with one for so many samples of a stored matrix, though no
+# fewer than some, it takes about as long as LAPACK, which is the way out.
+MIN_RESTARTS, SAMPLES_PER_RESTART = 50, 20
 MAX_ITER = 300
 
 
 class SpectralClustering(ClusterMixin, KernelMachine):
     r"""Clusters as parts of the graph of similarities that are easily cut from each other.
 
-    With the degrees :math:`d_i = \sum_j |k(x_i, x_j)|` the leading eigenvectors of the normalised similarities
+    .. math:: \min_c \sum_{m} \frac{\sum_{c_i = m \ne c_j} k(x_i, x_j)}{\sum_{c_i = m} d_i}, \qquad
+              d_i = \sum_j |k(x_i, x_j)|
 
-    .. math:: D^{-1/2} K D^{-1/2} u = \lambda u
+    cuts little similarity between parts of like size, and is hard. Relaxed to numbers, its solutions are the leading
+    eigenvectors of the normalised similarities [1]_ [2]_,
 
-    are what remains of a cut into `n_clusters` parts of like size when parts are relaxed to numbers [1]_ [2]_. They
-    are coordinates of the samples; each sample is scaled to length one there, and k-means finds the clusters.
+    .. math:: D^{-1/2} K D^{-1/2} u = \lambda u.
+
+    They are coordinates of the samples; each sample is scaled to length one there, and k-means finds the clusters.
 
     Parameters
     ----------
@@ -80,10 +88,11 @@ class SpectralClustering(ClusterMixin, KernelMachine):
 
     Notes
     -----
-    Time O(n^3) up to 1500 samples, O(n^2) for each of some tens of Lanczos steps above that; the matrix is stored if
-    half of `memory` is enough. The similarity of a sample to itself counts as any other, so that the clusters of new
-    samples (the Nyström extension of the eigenvectors) are those of training where the samples are the same. Equal up
-    to rounding for any number of threads and order of the samples.
+    Time O(n^3) up to 1500 samples, O(n^2) for each of some tens to hundreds of Lanczos steps above that, and O(n^3)
+    where these do not converge; the matrix is stored if half of `memory` is enough. The similarity of a sample to
+    itself counts as any other, so that the clusters of new samples (the Nyström extension of the eigenvectors) are
+    those of training where the samples are the same. Equal up to rounding for any number of threads and order of the
+    samples.
 
     References
     ----------
@@ -189,15 +198,16 @@ def _degrees(gram: Gram) -> np.ndarray:
 
 def _leading(gram: Gram, degrees: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     """The largest eigenvalues of the normalised similarities that are above zero, k at most, with their vectors."""
-    n, scale = gram.n, 1.0 / np.sqrt(degrees)
-    if n > max(DENSE_SIZE, 2 * k):
-        operator = LinearOperator((n, n), matvec=lambda v: scale * gram.dot(scale * v.ravel()), dtype=np.float64)
-        start = np.random.default_rng(0).standard_normal(n)
+    scale = 1.0 / np.sqrt(degrees)
+    if gram.n > max(DENSE_SIZE, 2 * k):
         try:
-            values, vectors = eigsh(operator, k=k, which="LA", v0=start)
-        except ArpackNoConvergence:  # too many of nearly the same size
-            if not isinstance(gram, MatrixGram):  # there is no room for the matrix
-                raise
+            values, vectors = _by_lanczos(gram, scale, k)
+        except ArpackNoConvergence as error:  # too many of nearly the same size
+            if not isinstance(gram, MatrixGram):
+                raise ValueError(
+                    f"Lanczos' method does not find the {k} leading eigenvectors, too many eigenvalues are nearly the "
+                    "same: take a wider kernel, or more memory, so that the matrix can be stored."
+                ) from error
             values, vectors = _of_matrix(gram, scale, k)
     else:
         values, vectors = _of_matrix(gram, scale, k)
@@ -206,6 +216,29 @@ def _leading(gram: Gram, degrees: np.ndarray, k: int) -> tuple[np.ndarray, np.nd
     if not len(order):
         raise ValueError("All similarities are negative or zero: there is nothing that holds clusters together.")
     return values[order], np.ascontiguousarray(vectors[:, order])
+
+
+def _by_lanczos(gram: Gram, scale: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """By ARPACK, which can miss one of several that are nearly equal: so it looks again beside those it has found."""
+    n, rng = gram.n, np.random.default_rng(0)
+    values, vectors = np.empty(0), np.empty((n, 0))
+
+    def product(v: np.ndarray) -> np.ndarray:
+        v = v.ravel()
+        return scale * gram.dot(scale * v) - vectors @ (values * (vectors.T @ v))
+
+    def largest(count: int, tol: float) -> tuple[np.ndarray, np.ndarray]:
+        operator = LinearOperator((n, n), matvec=product, dtype=np.float64)
+        restarts = max(MIN_RESTARTS, n // SAMPLES_PER_RESTART) if isinstance(gram, MatrixGram) else n
+        return eigsh(operator, k=count, which="LA", v0=rng.standard_normal(n), maxiter=restarts, tol=tol)
+
+    values, vectors = largest(k, 0.0)
+    while True:
+        (value,), (vector,) = (found.T for found in largest(1, MISSED))
+        weakest = values.argmin()
+        if value <= values[weakest] + MISSED:
+            return values, vectors
+        values[weakest], vectors[:, weakest] = value, vector
 
 
 def _of_matrix(gram: Gram, scale: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:

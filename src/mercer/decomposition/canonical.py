@@ -7,13 +7,13 @@ import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer.errors import SingularError
-from mercer.gram import Gram
+from mercer.gram import Gram, MatrixGram
 from mercer.gram.checks import indefinite
 from mercer.gram.eigenpairs import Weighing
 from mercer.kernels import as_kernel
 from mercer.kernels.samples import n_samples
 from mercer.machines import VECTORS, KernelMachine, KernelTransformer
-from mercer.machines.spectral import rounding
+from mercer.machines.spectral import negligible, rounding, signs_of
 from mercer.parameters import Number
 from mercer.threads import limit_threads
 
@@ -109,6 +109,14 @@ class KernelCCA(KernelTransformer):
         self.memory = memory
         self.n_threads = n_threads
 
+    def _check_all(self) -> None:
+        super()._check_all()
+        if not (isinstance(self.kernel_y, str) and self.kernel_y == "precomputed"):
+            try:
+                as_kernel(self.kernel_y)
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"kernel_y: {error}") from None
+
     def set_params(self, **params):
         """Set parameters, those of the kernels as ``kernel__name`` and ``kernel_y__name``.
 
@@ -170,10 +178,8 @@ class KernelCCA(KernelTransformer):
         kept = slice(0, min(self.n_components, int(np.sum(values > rounding(first.gram)))))
         self.singular_values_, P, Q = values[kept], P[:, kept], Q[kept].T
         f = first.scores(P)
-        signs = np.where(f[np.abs(f).argmax(axis=0), np.arange(f.shape[1])] < 0, -1.0, 1.0)
-        f, g = f * signs, second.scores(Q) * signs
-        share = weight[used] / weight.sum()
-        self.correlations_ = _correlations(f, g, share)
+        self.correlations_ = _correlations(f, second.scores(Q), first.share[used])
+        signs = signs_of(f)
         self._keep_expansion(X, *first.functions(P * signs))
         other._keep_expansion(Y, *second.functions(Q * signs))
 
@@ -245,10 +251,14 @@ class HalfProblem:
     """
 
     def __init__(self, gram: Gram, weight: np.ndarray, alpha: float):
+        if not isinstance(gram, MatrixGram):  # all of it is needed, in float64 whatever the samples are
+            gram = MatrixGram.of_checked(gram.square(np.arange(gram.n)), None)
         self.gram, self.weight, self.used = gram, weight, np.flatnonzero(weight)
+        self.share = weight / weight.sum()
+        self.with_mean = gram.dot(self.share)
         A = Weighing(gram, True, weight).matrix()[np.ix_(self.used, self.used)]
         values, vectors = np.linalg.eigh(A)
-        zero = rounding(gram) * max(float(values[-1]), 0.0)
+        zero = negligible(gram, max(float(values[-1]), 0.0), weight.sum() * (self.share @ self.with_mean))
         if values[0] < -zero:
             raise indefinite("KernelCCA", values[0], "this one, seen from its mean,")
         self.values, self.vectors = values[values > zero], vectors[:, values > zero]
@@ -265,12 +275,11 @@ class HalfProblem:
 
     def functions(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients over all samples, one function in each row, and offsets."""
-        share = self.weight / self.weight.sum()
         coefficients = np.zeros((p.shape[1], self.gram.n))
         scaled = p / np.sqrt(self.values * (self.values + self.alpha))[:, np.newaxis]
         coefficients[:, self.used] = np.sqrt(self.weight.sum()) * (self.root * (self.vectors @ scaled)).T
-        coefficients -= np.outer(coefficients.sum(axis=1), share)
-        return coefficients, -coefficients @ self.gram.dot(share)
+        coefficients -= np.outer(coefficients.sum(axis=1), self.share)
+        return coefficients, -coefficients @ self.with_mean
 
 
 def _correlations(f: np.ndarray, g: np.ndarray, share: np.ndarray) -> np.ndarray:

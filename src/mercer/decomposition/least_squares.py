@@ -10,7 +10,7 @@ from mercer.errors import IndefiniteError
 from mercer.gram.eigenpairs import Weighing
 from mercer.gram.sources import stored
 from mercer.machines import KernelRegressor, KernelTransformer
-from mercer.machines.spectral import rounding
+from mercer.machines.spectral import negligible, rounding, signs_of
 from mercer.parameters import Choice, Number
 
 __all__ = ["KernelPLS"]
@@ -107,10 +107,11 @@ class KernelPLS(KernelTransformer, KernelRegressor):
         Y = root * (Y - self.y_mean_) / unit
         gram = stored(self._make_gram(X, weight), self.memory)
         seen = Weighing(gram, True, weight)
-        U, T, lengths, loadings = self._directions(seen, Y, rounding(gram))
         with_mean = gram.dot(share)
+        lost = negligible(gram, 0.0, weight.sum() * (share @ with_mean))
+        U, T, lengths, loadings = self._directions(seen, Y, rounding(gram), lost)
         scores = np.divide(T * lengths, root, out=np.zeros_like(T), where=root > 0)
-        signs = np.where(scores[np.abs(scores).argmax(axis=0), np.arange(len(lengths))] < 0, -1.0, 1.0)
+        signs = signs_of(scores)
         self.y_loadings_ = signs * unit[:, np.newaxis] * loadings.T / lengths
         total = float(np.sum(Y**2))
         self.explained_variance_ratio_ = (loadings**2).sum(axis=1) / total if total else np.zeros(len(lengths))
@@ -118,8 +119,11 @@ class KernelPLS(KernelTransformer, KernelRegressor):
         coefficients -= np.outer(coefficients.sum(axis=1), share)
         self._keep_expansion(X, coefficients, -coefficients @ with_mean)
 
-    def _directions(self, seen: Weighing, Y: np.ndarray, zero: float) -> tuple[np.ndarray, ...]:
-        """The scores as K @ U and as orthonormal columns T, their lengths, and T'Y; see [1]_, section 3.2."""
+    def _directions(self, seen: Weighing, Y: np.ndarray, zero: float, lost: float) -> tuple[np.ndarray, ...]:
+        """The scores as K @ U and as orthonormal columns T, their lengths, and T'Y; see [1]_, section 3.2.
+
+        A share `zero` of a number, or `lost` for u'Ku of a vector u of length one, may be what rounding has left.
+        """
         n, most = len(Y), min(self.n_components, len(Y))
         left, KY = Y.copy(), seen.product(Y)
         U, KU, T = (np.zeros((n, most), order="F") for _ in range(3))
@@ -129,19 +133,20 @@ class KernelPLS(KernelTransformer, KernelRegressor):
             # u = Y c and t = K u ~ K Y c, c ~ Y't: c is an eigenvector of Y'KY
             values, C = np.linalg.eigh(left.T @ KY)
             first = max(first, float(values[-1]))
-            if values[0] < -zero * max(first, float(np.abs(values).max())) and k == 0:
+            floor = lost * float(np.sum(left**2))
+            if values[0] < -zero * max(first, float(np.abs(values).max())) - floor and k == 0:
                 raise IndefiniteError(
                     "KernelPLS needs a positive semi-definite kernel matrix, y'Ky of this one, seen from its mean, is "
                     f"{values[0]:.3g}; repair it, see mercer.gram.Repair."
                 )
-            if values[-1] <= zero * first:  # the outputs are explained
+            if values[-1] <= zero * first + floor:  # the outputs are explained
                 break
             U[:, k], KU[:, k] = left @ C[:, -1], KY @ C[:, -1]
             t = KU[:, k].copy()
             for _ in range(2):  # once is not orthogonal enough
                 t -= T[:, :k] @ (T[:, :k].T @ t)
             size = np.linalg.norm(t)
-            if size <= zero * np.linalg.norm(KU[:, k]):
+            if size <= zero * np.linalg.norm(KU[:, k]) + lost * np.linalg.norm(U[:, k]):
                 break
             T[:, k], lengths[k] = t / size, size / np.sqrt(values[-1])
             loadings[k] = T[:, k] @ left

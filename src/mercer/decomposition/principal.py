@@ -25,9 +25,9 @@ class KernelPCA(SpectralMachine):
         \max_{\|v\| = 1,\; v \perp v_1, v_2, \ldots} \sum_i \omega_i \langle v, \phi(x_i) - m \rangle^2,
         \qquad m = \frac{\sum_i \omega_i \phi(x_i)}{\sum_i \omega_i}
 
-    The solutions are :math:`v = \sum_i \alpha_i (\phi(x_i) - m)`, with the leading eigenvectors :math:`\alpha` of the
-    centred kernel matrix. Only the wanted ones are computed, the centred matrix is never formed, and `result_` has
-    their residuals.
+    The solutions are :math:`v = \sum_i \alpha_i (\phi(x_i) - m)`, where :math:`\sqrt{\lambda}\, \alpha` are the leading
+    eigenvectors of the centred kernel matrix, of length one, and :math:`\lambda` their eigenvalues. Only the wanted
+    ones are computed, and `result_` has their residuals.
 
     Parameters
     ----------
@@ -60,11 +60,13 @@ class KernelPCA(SpectralMachine):
     eigenvalues_ : ndarray of shape (n_components,)
         Of the centred kernel matrix, from the largest on: the sums of squares that the directions explain.
     explained_variance_ : ndarray of shape (n_components,)
-        The variances of the coordinates, `eigenvalues_` over the number of samples less one.
+        The variances of the coordinates, `eigenvalues_` over the sum of the weights (without weights, the number of
+        samples) less one; NaN if that is not positive.
     explained_variance_ratio_ : ndarray of shape (n_components,)
         Their shares in the variance of all directions, those that were not asked for included.
     eigenvectors_ : ndarray of shape (n_support, n_components)
-        Eigenvectors of the centred kernel matrix, of length one.
+        Eigenvectors of the centred kernel matrix, of length one; with weights, of the matrix A of
+        `mercer.gram.leading_eigenpairs`.
     result_ : Eigenpairs
         The certificate: residuals, method, number of products.
     n_iter_ : int
@@ -90,7 +92,9 @@ class KernelPCA(SpectralMachine):
     least, four in one pass over the matrix; O(n^3) if dense. Memory O(n^2), or O(n) times the directions where the
     matrix does not fit. A direction has either sign: the sample with the largest coordinate has a positive one. By
     LAPACK and BLAS: equal up to rounding for any number of threads. A kernel whose centred matrix has negative
-    eigenvalues is refused with `IndefiniteError`.
+    eigenvalues is refused with `IndefiniteError`. Centring in feature space costs digits where the mean is much longer
+    than the samples are apart, and directions below this rounding are left out: with a linear or polynomial kernel,
+    centre such features first.
 
     References
     ----------

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from sklearn.utils import check_random_state
 
-from mercer.gram import Gram, low_rank
+from mercer.gram import Gram, MatrixGram, low_rank
 from mercer.gram.low_rank import PIVOTS
 from mercer.machines import KernelTransformer
 from mercer.parameters import Number
@@ -66,7 +66,8 @@ class Nystroem(KernelTransformer):
     Notes
     -----
     For n samples and m landmarks, time O(n m^2) and n m kernel values, memory O(n m); "uniform" takes O(m^3) and m^2
-    kernel values. By BLAS: equal up to rounding for any number of threads.
+    kernel values. By BLAS: equal up to rounding for any number of threads. A kernel that the landmarks show to be
+    indefinite is refused with `IndefiniteError`.
 
     References
     ----------
@@ -130,7 +131,10 @@ class Nystroem(KernelTransformer):
         """Numbers of landmarks, and the triangle L of their kernel matrix."""
         if self.pivots == "uniform":
             drawn = rng.permutation(gram.n)[: self.n_components]
-            found = low_rank(gram.square(drawn), len(drawn), pivots="greedy", random_state=rng)
+            square = gram.square(drawn)
+            if isinstance(gram, MatrixGram):  # what its entries are exact to
+                square = square.astype(gram.dtype, copy=False)
+            found = low_rank(square, len(drawn), pivots="greedy", random_state=rng)
             self.unexplained_ = np.nan
             return drawn[found.pivots], found.factor[found.pivots]
         found = low_rank(gram, self.n_components, pivots=self.pivots, random_state=rng)

@@ -41,7 +41,8 @@ class MercerMap(SpectralMachine):
     explained_variance_ratio_ : ndarray of shape (n_components,)
         Their shares in the trace of the kernel matrix.
     eigenvectors_ : ndarray of shape (n_support, n_components)
-        Eigenvectors of the kernel matrix, of length one.
+        Eigenvectors of the kernel matrix, of length one; with weights, of the matrix A of
+        `mercer.gram.leading_eigenpairs`.
     result_ : Eigenpairs
         The certificate: residuals, method, number of products.
     n_iter_ : int

@@ -7,11 +7,12 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from sklearn.utils import check_random_state
 
+from mercer.errors import IndefiniteError
 from mercer.gram.checks import as_matrix
 from mercer.gram.sources import Gram, MatrixGram
 from mercer.parameters import Choice, Number
 
-__all__ = ["LowRank", "low_rank"]
+__all__ = ["LowRank", "low_rank", "partial_cholesky"]
 
 PIVOTS = Choice("random", "greedy", "uniform")
 # Pivots that are proposed at once: their columns come from one product of matrices.
@@ -77,7 +78,8 @@ def low_rank(K: Any, rank: int, *, pivots: str = "random", tol: float = 0.0, ran
     -----
     Time O(n rank^2) and `rank` columns of K, in blocks: proposals that those before them in the block already explain
     are rejected [2]_, so that the pivots are drawn as if one by one. By BLAS: equal up to rounding for any number of
-    threads.
+    threads. In a matrix of float32 what is below the rounding of float32 is no pivot. An indefinite matrix is refused
+    with `IndefiniteError`, as far as its columns show it.
 
     References
     ----------
@@ -100,15 +102,31 @@ def low_rank(K: Any, rank: int, *, pivots: str = "random", tol: float = 0.0, ran
         raise ValueError(f"tol {problem}")
     if problem := PIVOTS.problem(pivots):
         raise ValueError(f"pivots {problem}")
-    gram = K if isinstance(K, Gram) else MatrixGram.of_checked(as_matrix(K), None)
+    gram = K if isinstance(K, Gram) else MatrixGram.of_checked(as_matrix(K).astype(_dtype(K), copy=False), None)
+    found, lowest = partial_cholesky(gram, rank, pivots, tol, random_state)
+    # Small pivots enlarge what rounding has done to a column.
+    if lowest < -np.sqrt(_eps(gram)) * gram.diag().max(initial=0.0):
+        raise IndefiniteError(
+            "K must be positive semi-definite, the squared distance of a sample from the span of others is "
+            f"{lowest:.3g}; mercer.gram.Repair makes it one."
+        )
+    return found
+
+
+def partial_cholesky(
+    gram: Gram, rank: int, pivots: str = "random", tol: float = 0.0, random_state: Any = 0
+) -> tuple[LowRank, float]:
+    """What `low_rank` gives, and the lowest residual there was: below zero where K is indefinite.
+
+    A preconditioner of K and a ridge can do with that, features cannot.
+    """
     rng = check_random_state(random_state)
     diagonal = gram.diag()
-    rounding = ROUNDING * float(np.finfo(np.float64).eps) * float(diagonal.max(initial=0.0))
-    if diagonal.min(initial=0.0) < -rounding:
-        raise ValueError(f"K must be positive semi-definite, its diagonal has {diagonal.min():.3g}.")
+    rounding = ROUNDING * _eps(gram) * float(diagonal.max(initial=0.0))
     n, wanted = gram.n, min(rank, gram.n)
     factor = np.empty((n, wanted), order="F")
     residual, chosen = np.maximum(diagonal, 0.0), np.empty(0, dtype=np.int64)
+    lowest = float(diagonal.min(initial=0.0))
     enough = tol * float(residual.sum())
     order = rng.permutation(n)
     while len(chosen) < wanted:
@@ -134,10 +152,22 @@ def low_rank(K: Any, rank: int, *, pivots: str = "random", tol: float = 0.0, ran
         # Of the pivots nothing is left, and above the diagonal of the triangle there is nothing.
         factor[new, k : k + len(new)] = triangle
         factor[chosen, k : k + len(new)] = 0.0
-        residual = np.maximum(residual - np.einsum("ij,ij->i", columns, columns), 0.0)
+        residual = residual - np.einsum("ij,ij->i", columns, columns)
         residual[new] = 0.0
+        lowest = min(lowest, float(residual.min()))
+        residual = np.maximum(residual, 0.0)
         chosen = np.concatenate([chosen, new])
-    return LowRank(chosen, np.ascontiguousarray(factor[:, : len(chosen)]), residual)
+    return LowRank(chosen, np.ascontiguousarray(factor[:, : len(chosen)]), residual), lowest
+
+
+def _dtype(K: Any) -> Any:
+    """The precision of the entries of an array."""
+    return np.float32 if getattr(K, "dtype", None) == np.float32 else np.float64
+
+
+def _eps(gram: Gram) -> float:
+    """Relative rounding of the entries; where they are computed, that is in float64."""
+    return float(np.finfo(gram.dtype if isinstance(gram, MatrixGram) else np.float64).eps)
 
 
 def _accepted(block: np.ndarray, rounding: float, rng: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -313,7 +313,11 @@ def make_gram(kernel: Kernel, X: Any, memory: float | str = "auto") -> Gram:
     array([[1.   , 0.368]])
     """
     if kernel.native() is not None:
-        return VectorGram(kernel, X)
+        gram = VectorGram(kernel, X)
+        # In the precision of the samples first, which takes no copy of them.
+        if not (np.isfinite(kernel._diag(gram.X)).all() or np.isfinite(gram.diag()).all()):
+            raise ValueError(f"The features are too large: the values of {kernel!r} overflow. Rescale them.")
+        return gram
     if 8 * n_samples(X) ** 2 <= memory_budget(memory) // 2:
         return MatrixGram(kernel(X), kernel.definite)
     return FunctionGram(kernel, X)

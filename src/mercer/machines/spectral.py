@@ -13,7 +13,11 @@ from mercer.parameters import Number
 from mercer.solvers import warn_unless_solved
 from mercer.threads import limit_threads, one_blas_thread
 
-__all__ = ["SpectralMachine", "rounding"]
+__all__ = ["SpectralMachine", "negligible", "rounding", "signs_of"]
+
+
+# Units in the last place that count as rounding.
+ROUNDING = 16
 
 
 class SpectralMachine(KernelTransformer):
@@ -92,17 +96,23 @@ class SpectralMachine(KernelTransformer):
         """Eigenpairs and the functions that they make; gives the coordinates of the samples of positive weight."""
         used = self.support_ = np.flatnonzero(weight)
         plain = bool(np.all(weight == 1.0))
+        share = weight / weight.sum()
+        with_mean = symmetric_product(gram, share[:, np.newaxis])[:, 0] if self._centred else np.zeros(gram.n)
+        moved = float(weight.sum() * (share @ with_mean))
+        self._total = float(weight @ gram.diag()) - moved
+        # No residual can be smaller than what rounding has done to the matrix.
+        least = negligible(gram, 0.0, moved) / self._total if self._total > 0 else 0.0
         found = leading_eigenpairs(
             gram,
             min(self.n_components or len(used), len(used)),
             center=self._centred,
             sample_weight=None if plain else weight,
             method=self.eigen_solver,
-            tol=self.tol,
+            tol=max(self.tol, least),
             max_iter=self.max_iter,
             random_state=self.random_state,
         )
-        zero = rounding(gram) * float(np.abs(found.values).max(initial=0.0))
+        zero = negligible(gram, float(np.abs(found.values).max(initial=0.0)), moved)
         if found.lowest < -zero:
             of = "this one, seen from its mean," if self._centred else "this one"
             raise indefinite(type(self).__name__, found.lowest, of)
@@ -112,22 +122,17 @@ class SpectralMachine(KernelTransformer):
         root = np.sqrt(weight[used])[:, np.newaxis]
         vectors, lengths = found.vectors[used][:, kept], np.sqrt(self.eigenvalues_)
         scores = vectors * lengths / root
-        signs = np.where(scores[np.abs(scores).argmax(axis=0), np.arange(len(lengths))] < 0, -1.0, 1.0)
+        signs = signs_of(scores)
         scores *= signs
         self.eigenvectors_ = vectors * signs
         self.dual_coef_ = (self.eigenvectors_ / lengths * root).T.copy()
         self.intercept_ = np.zeros(len(lengths))
-        diagonal = gram.diag()
         if self._centred:
-            share = weight / weight.sum()
-            with_mean = symmetric_product(gram, share[:, np.newaxis])[:, 0]
             # <v, phi(x) - m>, with v as a combination of the phi(x_i) - m
             sums = self.dual_coef_.sum(axis=1)
             self.dual_coef_ -= np.outer(sums, share[used])
             with one_blas_thread():
                 self.intercept_ = -self.dual_coef_ @ with_mean[used]
-                diagonal = diagonal - 2 * with_mean + share @ with_mean
-        self._total = float(np.sum(weight * diagonal))
         return scores
 
     def _learn_more(self, X: Any, scores: np.ndarray, weight: np.ndarray) -> None:
@@ -141,4 +146,19 @@ class SpectralMachine(KernelTransformer):
 
 def rounding(gram: Gram) -> float:
     """Eigenvalues up to this share of the largest one may be what rounding has made of zero."""
-    return 16 * (gram.n * float(np.finfo(np.float64).eps) + np.sqrt(gram.n) * float(np.finfo(gram.dtype).eps))
+    return ROUNDING * (gram.n * float(np.finfo(np.float64).eps) + np.sqrt(gram.n) * float(np.finfo(gram.dtype).eps))
+
+
+def negligible(gram: Gram, largest: float, moved: float) -> float:
+    """Eigenvalues up to this may be what rounding has made of zero.
+
+    `moved` is what centring has taken away, the weight of all samples times the squared length of their mean (below
+    zero for similarities that are kernels only once they are centred): far from the origin the centred matrix is a
+    small difference of large numbers, and has the rounding of these.
+    """
+    return rounding(gram) * largest + ROUNDING * float(np.finfo(gram.dtype).eps) * abs(moved)
+
+
+def signs_of(scores: np.ndarray) -> np.ndarray:
+    """What columns are multiplied by so that the largest number of each is positive: either sign of them is right."""
+    return np.where(scores[np.abs(scores).argmax(axis=0), np.arange(scores.shape[1])] < 0, -1.0, 1.0)

@@ -11,8 +11,9 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from mercer.errors import SingularError
-from mercer.gram import Gram, MatrixGram, VectorGram, low_rank, memory_budget
+from mercer.gram import Gram, MatrixGram, VectorGram, memory_budget
 from mercer.gram.checks import require_definite
+from mercer.gram.low_rank import partial_cholesky
 from mercer.kernels.samples import row_blocks
 from mercer.parameters import Choice, Number
 
@@ -259,7 +260,7 @@ class _System:
         """The inverse of F F' + diag(ridge), with a partial Cholesky factor F of K, and its rank."""
         # When the trace of what is left is below the ridge, the condition number is below two.
         enough = float(self.ridge.min()) / max(float(self.gram.diag().sum()), np.finfo(float).tiny)
-        F = low_rank(self.gram, rank, tol=enough, random_state=random_state).factor
+        F = partial_cholesky(self.gram, rank, tol=enough, random_state=random_state)[0].factor
         root = np.sqrt(self.ridge)[:, np.newaxis]
         if not F.shape[1]:  # the ridge outweighs all of K
             return lambda R: R / root**2, 0
