@@ -31,6 +31,9 @@ class Design(ABC):
     def rows(self, which: np.ndarray) -> np.ndarray:
         """The values of some basis functions in float64, shape (len(which), n)."""
 
+    in_memory: bool = False
+    """Whether asking twice costs nothing."""
+
     def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
         """All of them, some at a time, with where they stand."""
         for block in row_blocks(self.m, self.n):
@@ -52,6 +55,8 @@ class MatrixDesign(Design):
     >>> MatrixDesign(np.array([[1.0, 1.0], [0.0, 2.0]])).rows([1])
     array([[0., 2.]])
     """
+
+    in_memory = True
 
     def __init__(self, rows: np.ndarray):
         super().__init__(*rows.shape)
@@ -113,6 +118,7 @@ class StackedDesign(Design):
     def __init__(self, parts: Sequence[Design]):
         super().__init__(sum(part.m for part in parts), parts[0].n)
         self.parts = tuple(parts)
+        self.in_memory = all(part.in_memory for part in parts)
         self.ends = np.cumsum([0, *(part.m for part in parts)])
 
     def rows(self, which):

@@ -1,6 +1,7 @@
 """What the likelihoods have in common with a Gaussian: moments of basis functions, a posterior, an evidence."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -19,6 +20,8 @@ EQUAL = 1e-12
 LEAST_NOISE, LARGEST_NOISE = 1e-10, 1e3
 # The first guess, as a part of their variance.
 FIRST_NOISE = 0.1
+# So many products with all candidates are computed one by one; for more, those of all with all, at once.
+FEW = 64
 # Newton's method for the mode.
 NEWTON_STEPS, HALVINGS, MODE_TOL = 100, 40, 1e-10
 
@@ -130,6 +133,21 @@ class Model(ABC):
         return weights.value - float(self.problem.precision_prior.log_density(weights.alpha).sum())
 
 
+class Products:
+    """beta Phi_some' Phi: some rows at a time, until it is clear that many will be asked for."""
+
+    def __init__(self, rows: np.ndarray, noise: Noise):
+        self.rows, self.noise = rows, noise
+        self._asked, self._all = 0, np.empty((0, 0))
+
+    def __call__(self, which: np.ndarray) -> np.ndarray:
+        self._asked += len(which)
+        if self._asked > FEW and not len(self._all):
+            self._all = self.rows @ self.rows.T
+        known = self._all[which] if len(self._all) else self.rows[which] @ self.rows.T
+        return self.noise.beta * known
+
+
 class GaussianModel(Model):
     """Values with noise of precision beta."""
 
@@ -143,6 +161,7 @@ class GaussianModel(Model):
         first = 1.0 / max(FIRST_NOISE * about, LEAST_NOISE * scale) if problem.noise is None else 1.0 / problem.noise
         limits = (1.0 / (LARGEST_NOISE * scale), 1.0 / (LEAST_NOISE * scale))
         self.noise = Noise(first, self.count, self.tt, problem.noise is None, limits, problem.noise_prior)
+        self._known: dict[int, np.ndarray] = {}
 
     @property
     def beta(self) -> float:
@@ -163,15 +182,32 @@ class GaussianModel(Model):
         g, b = self.beta * self.squares, self.beta * self.products[0]
         if weights is None:
             return g, g.copy(), b.copy()
-        design, root_beta = self.problem.design, np.sqrt(self.beta)
-        inside = self.rows(weights.members) * self.problem.weight
-        S, Q = np.empty(design.m), np.empty(design.m)
-        right = np.concatenate([self.beta * weights.root @ inside, root_beta * (weights.mean @ inside)[np.newaxis]])
-        for block, rows in design.blocks():
-            products = right @ rows.T * self.scale[block]
-            S[block] = g[block] - np.square(products[:-1]).sum(axis=0)
-            Q[block] = b[block] - root_beta * products[-1]
+        S, Q = np.empty(len(g)), np.empty(len(g))
+        for block, products in self._products_with_all(weights.members):
+            S[block] = g[block] - np.square(self.beta * weights.root @ products).sum(axis=0)
+            Q[block] = b[block] - self.beta * (weights.mean @ products)
         return g, S, Q
+
+    def _products_with_all(self, members: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+        """Phi_members' W Phi in blocks of all basis functions.
+
+        They do not change with the precisions: where the design is in memory, those of the last members are, too.
+        """
+        design = self.problem.design
+        known = self._known if design.in_memory else {}
+        new = np.array([j for j in members.tolist() if j not in known], dtype=np.intp)
+        weighted = self.rows(new) * self.problem.weight
+        blocks = ((block, weighted @ rows.T * self.scale[block]) for block, rows in design.blocks())
+        if not design.in_memory:
+            yield from blocks
+            return
+        found = np.empty((len(new), design.m))
+        for block, products in blocks:
+            found[:, block] = products
+        known.update(zip(new.tolist(), found, strict=True))
+        self._known = {j: known[j] for j in members.tolist()}
+        for block in row_blocks(design.m, 8 * len(members)):
+            yield block, np.array([self._known[j][block] for j in members.tolist()])
 
     def posterior(self, candidates: np.ndarray) -> Posterior:
         """An empty model over some candidates."""
@@ -179,7 +215,7 @@ class GaussianModel(Model):
         return Posterior(
             self.beta * self.squares[candidates],
             self.beta * self.products[0, candidates],
-            lambda which: self.beta * (rows[which] @ rows.T),
+            Products(rows, self.noise),
             self.problem.precision_prior,
             self.noise,
         )

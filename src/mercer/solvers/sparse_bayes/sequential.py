@@ -21,6 +21,8 @@ LARGEST_BATCH = 8
 EARLY = 0.03
 # Most steps of one precision before one of all.
 BATCH = 16
+# Additions that bring less than this part of the best of a batch wait: they may not be worth it afterwards.
+LEAST_PART = 0.1
 
 
 def climb(model: GaussianModel | LaplaceModel, start: Weights | None, run: Run) -> Weights:
@@ -68,11 +70,12 @@ def _climb_gaussian(model: GaussianModel, candidates: np.ndarray, weights: Weigh
     posterior = model.posterior(candidates)
     posterior.set(np.arange(len(weights.members)), weights.alpha)
     while not run.over(posterior.value):
-        gain = 0.0
+        gain = first = 0.0
         for _ in range(max(BATCH, posterior.m // 8)):
             step = posterior.best_step()
-            if step.gain <= run.tol:
+            if step.gain <= max(run.tol, LEAST_PART * first):
                 break
+            first = max(first, step.gain)
             posterior.take(step)
             gain += step.gain
             run.record(posterior.value, "add" if step.is_addition else "remove", posterior.m)
@@ -95,7 +98,7 @@ def _climb_laplace(model: LaplaceModel, candidates: np.ndarray, weights: Weights
         inside = np.array([place[int(c)] for c in weights.members])
         posterior = model.posterior(candidates, rows, inside, weights)
         steps: list[int] = []
-        while len(steps) < batch:
+        while len(steps) < min(batch, max(LARGEST_BATCH, posterior.m // 8)):
             step = posterior.best_step(barred)
             if step.gain <= run.tol:
                 break
