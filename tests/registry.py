@@ -60,6 +60,13 @@ LOGISTIC_SOLVERS: dict[str, Callable[[], solvers.LogisticNewton]] = {"LogisticNe
 # Solvers of `RegularizedProblem`.
 REGULARIZED_SOLVERS: dict[str, Callable[[], solvers.KernelNewton]] = {"KernelNewton": lambda: solvers.KernelNewton()}
 
+# Solvers of `SparseBayesProblem`.
+SPARSE_BAYES_SOLVERS: dict[str, Callable[[], solvers.SparseBayes]] = {
+    "SparseBayes": lambda: solvers.SparseBayes(),
+    "SparseBayes re-estimation": lambda: solvers.SparseBayes("reestimation"),
+    "SparseBayes EM": lambda: solvers.SparseBayes("em"),
+}
+
 # Solvers of `LinearProblem`.
 LP_SOLVERS: dict[str, Callable[[], Any]] = {
     "ColumnGeneration": lambda: solvers.ColumnGeneration(),

@@ -9,6 +9,7 @@ from registry import (
     LOGISTIC_SOLVERS,
     LP_SOLVERS,
     REGULARIZED_SOLVERS,
+    SPARSE_BAYES_SOLVERS,
     SPARSE_SOLVERS,
 )
 from scipy.sparse import csr_array
@@ -48,7 +49,7 @@ def test_registry_is_complete():
 
     public = {getattr(solvers, name) for name in solvers.__all__}
     registered = JOINT_SOLVERS | LINEAR_JOINT_SOLVERS | SPARSE_SOLVERS | LP_SOLVERS
-    registered |= LOGISTIC_SOLVERS | REGULARIZED_SOLVERS
+    registered |= LOGISTIC_SOLVERS | REGULARIZED_SOLVERS | SPARSE_BAYES_SOLVERS
     assert {type(make()) for make in registered.values()} == set(filter(is_of_another_kind, public))
 
 

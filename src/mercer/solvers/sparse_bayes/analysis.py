@@ -70,29 +70,18 @@ def best_precision(s: np.ndarray, q: np.ndarray, prior: Gamma = Gamma()) -> tupl
 
 
 def _best_with_prior(s: np.ndarray, q: np.ndarray, prior: Gamma) -> tuple[np.ndarray, np.ndarray]:
-    """The largest of the stationary points, the roots of a cubic in alpha.
-
-    With r = alpha + s, alpha times the derivative of the gain is (s r - q^2 alpha) / (2 r^2) + shape - rate alpha.
-    """
-    a, b = prior.shape, prior.rate
-    # -b alpha^3 + (a - 2 b s) alpha^2 + (s/2 - q^2/2 + 2 a s - b s^2) alpha + (a + 1/2) s^2
-    coefficients = np.stack(
-        [
-            np.full_like(s, -b),
-            a - 2 * b * s,
-            0.5 * (s - q * q) + 2 * a * s - b * s * s,
-            (a + 0.5) * s * s,
-        ],
-        axis=-1,
-    )
-    # In units of s: alpha = s z keeps the companion matrix near one.
-    scaled = coefficients * np.stack([s**3, s**2, s, np.ones_like(s)], axis=-1)
+    """The largest of the stationary points, the inverse roots of a cubic in s / alpha."""
+    a, u, x = prior.shape, prior.rate * s, (q / s) * q
+    # With alpha = s / w, w / s times the derivative of the gain is
+    # (a + 1/2) w^3 + ((1 - x) / 2 + 2 a - u) w^2 + (a - 2 u) w - u, over (1 + w)^2.
     companion = np.zeros((*s.shape, 3, 3))
-    companion[..., 0, :] = -scaled[..., 1:] / scaled[..., :1]
+    companion[..., 0, 0] = -(0.5 * (1.0 - x) + 2 * a - u) / (a + 0.5)
+    companion[..., 0, 1] = -(a - 2 * u) / (a + 0.5)
+    companion[..., 0, 2] = u / (a + 0.5)
     companion[..., 1, 0] = companion[..., 2, 1] = 1.0
-    roots = np.linalg.eigvals(companion)
-    real = (np.abs(roots.imag) <= 1e-8 * np.abs(roots)) & (roots.real > 0)
-    found = np.where(real, s[..., np.newaxis] * roots.real, np.inf)
+    w = np.linalg.eigvals(companion)
+    real = (np.abs(w.imag) <= 1e-8 * np.abs(w)) & (w.real > 0)
+    found = np.where(real, s[..., np.newaxis] / np.where(real, w.real, 1.0), np.inf)
     gains = gain_at(found, s[..., np.newaxis], q[..., np.newaxis], prior)
     best = np.expand_dims(gains.argmax(axis=-1), -1)
     alpha, gain = np.take_along_axis(found, best, -1)[..., 0], np.take_along_axis(gains, best, -1)[..., 0]

@@ -10,12 +10,14 @@ import numpy as np
 from mercer.kernels.samples import row_blocks
 from mercer.problems.sparse_bayes import Gamma, SparseBayesProblem
 from mercer.solvers.sparse_bayes.analysis import best_precision, gain_at
-from mercer.solvers.sparse_bayes.posterior import Noise, Posterior, factorise
+from mercer.solvers.sparse_bayes.posterior import Noise, Posterior, factorise, solve
 
 __all__ = ["GaussianModel", "LaplaceModel", "Model", "Weights", "make_model"]
 
 # Products of unit vectors that differ by less may be those of equal ones.
 EQUAL = 1e-12
+# Squares that are smaller are taken for zeros, so that their inverses are finite.
+SMALLEST = 1e-300
 # The least and the largest variance of the noise, as parts of the mean square of the targets.
 LEAST_NOISE, LARGEST_NOISE = 1e-10, 1e3
 # The first guess, as a part of their variance.
@@ -89,8 +91,14 @@ class Model(ABC):
         design, weight = self.problem.design, self.problem.weight
         squares, products = np.empty(design.m), np.empty((len(vectors), design.m))
         for block, rows in design.blocks():
-            squares[block] = np.square(rows) @ weight
-            products[:, block] = vectors @ rows.T
+            with np.errstate(over="ignore"):
+                squares[block] = np.square(rows) @ weight
+                products[:, block] = vectors @ rows.T
+        if not np.isfinite(squares).all():
+            i = int(np.argmin(np.isfinite(squares)))
+            largest = float(np.abs(design.rows(np.array([i]))).max())
+            raise ValueError(f"Basis function {i} must have values with finite squares, got {largest:.3g}.")
+        squares[squares < SMALLEST] = 0.0
         return squares, products
 
     def _copies(self, marks: np.ndarray, squares: np.ndarray) -> np.ndarray:
@@ -225,10 +233,10 @@ class GaussianModel(Model):
         H = self.beta * (weighted @ weighted.T)
         H.flat[:: len(H) + 1] += alpha
         root, log_determinant, jitter = factorise(H)
-        known = root @ (self.beta * self.products[0, members])
-        value = self.noise.empty() + 0.5 * float(known @ known + np.log(alpha).sum() - log_determinant)
+        mean, explained = solve(root, H, self.beta * self.products[0, members])
+        value = self.noise.empty() + 0.5 * (explained + float(np.log(alpha).sum()) - log_determinant)
         value += float(self.problem.precision_prior.log_density(alpha).sum())
-        return Weights(members, alpha, root.T @ known, root, value, jitter)
+        return Weights(members, alpha, mean, root, value, jitter)
 
     def improve_noise(self, weights, rows, *, by_expectation):
         """[B eq 7.88, or 9.68]; with a prior, exercise 7.13."""
@@ -241,8 +249,8 @@ class GaussianModel(Model):
             count, error = noise.count, error + determined / noise.beta
         else:
             count = max(noise.count - determined, np.finfo(float).tiny)
-        beta = (count + 2 * noise.prior.shape) / max(error + 2 * noise.prior.rate, np.finfo(float).tiny)
-        noise.beta = float(np.clip(beta, *noise.limits))
+        known, unknown = count + 2 * noise.prior.shape, error + 2 * noise.prior.rate
+        noise.beta = float(np.clip(known / max(unknown, known / noise.limits[1]), *noise.limits))
 
 
 class LaplaceModel(Model):

@@ -10,7 +10,7 @@ from scipy.linalg import blas, lapack
 from mercer.problems.sparse_bayes import Gamma
 from mercer.solvers.sparse_bayes.analysis import best_precision, gain_at
 
-__all__ = ["Noise", "Posterior", "Step", "factorise"]
+__all__ = ["Noise", "Posterior", "Step", "factorise", "solve"]
 
 # A candidate whose part outside the model is smaller than this is a combination of what is in: nothing but rounding.
 OUTSIDE = 1e-10
@@ -76,11 +76,20 @@ def factorise(H: np.ndarray) -> tuple[np.ndarray, float, float]:
         added = JITTER if jitter == 0.0 else 9 * jitter
         jitter += added
         if jitter > LARGEST_JITTER:
-            raise np.linalg.LinAlgError("the covariance of the weights is not positive definite")
+            raise np.linalg.LinAlgError(
+                f"The covariance of the weights is not positive definite, even with a jitter of {LARGEST_JITTER:g}."
+            )
         scaled.flat[:: len(H) + 1] += added
     inverse, _ = lapack.dtrtri(lower, lower=True)
     log_determinant = 2.0 * float(np.log(lower.diagonal()).sum() - np.log(scale).sum())
     return np.tril(inverse) * scale, log_determinant, jitter
+
+
+def solve(root: np.ndarray, H: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, float]:
+    """m = H^-1 b with one refinement, and b' H^-1 b as 2 m' b - m' H m: an error of m counts in its square alone."""
+    m = root.T @ (root @ b)
+    m += root.T @ (root @ (b - H @ m))
+    return m, float(m @ (b + (b - H @ m)))
 
 
 class Posterior:
@@ -156,9 +165,8 @@ class Posterior:
         H.flat[:: self.m + 1] += self.alpha
         self._root, log_determinant, jitter = factorise(H)
         self.jitter = max(self.jitter, jitter)
-        known = self._root @ self.b[self.members]
-        self.mean = self._root.T @ known
-        self.value = 0.5 * float(known @ known + np.log(self.alpha).sum() - log_determinant)
+        self.mean, explained = solve(self._root, H, self.b[self.members])
+        self.value = 0.5 * (explained + float(np.log(self.alpha).sum()) - log_determinant)
         self.value += float(self.prior.log_density(self.alpha).sum())
         if self.noise is not None:
             self.value += self.noise.empty()
@@ -179,6 +187,7 @@ class Posterior:
         """
         slope, bend, diagonal = self._derivatives()
         before, alpha, moved = self.value, self.alpha, 1.0
+        learns_noise = len(slope) > self.m
         damping = self._damping
         for _ in range(DAMPINGS):
             damped = bend.copy()
@@ -187,7 +196,7 @@ class Posterior:
             step = lapack.dpotrs(lower, slope, lower=True)[0] if info == 0 else np.full(len(slope), np.inf)
             if np.abs(step).max() <= LARGEST_STEP:
                 self.alpha = alpha * np.exp(step[: self.m])
-                if self._learns_noise:
+                if learns_noise:
                     moved = self._move_noise(float(np.exp(step[-1])), moved)
                 if self._solve() >= before:
                     self._damping = damping / 16 if damping > LEAST_DAMPING else 0.0
@@ -195,14 +204,10 @@ class Posterior:
                     return self.value - before
             damping = max(4 * damping, LEAST_DAMPING)
         self.alpha = alpha
-        if self._learns_noise:
+        if learns_noise:
             self._move_noise(1.0, moved)
         self.refresh()
         return 0.0
-
-    @property
-    def _learns_noise(self) -> bool:
-        return self.noise is not None and self.noise.learnt
 
     def _move_noise(self, factor: float, last: float) -> float:
         """The precision of the noise becomes `factor` times what it was before it was multiplied by `last`.
@@ -211,14 +216,14 @@ class Posterior:
         """
         assert self.noise is not None
         beta = self.noise.beta / last
-        factor = float(np.clip(factor * beta, *self.noise.limits)) / beta
+        self.noise.beta = float(np.clip(factor * beta, *self.noise.limits))
+        factor = self.noise.beta / beta
         for moments in (self.g, self.b, self.columns):
             moments *= factor / last
-        self.noise.beta = factor * beta
         return factor
 
     def _derivatives(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Slopes of the evidence in log alpha (and log beta, the last), minus its second derivatives, and a diagonal.
+        """Slopes of the evidence in log alpha (last, in log beta if it may move), minus second derivatives, a diagonal.
 
         With V = A^1/2 Sigma A^1/2 and v = A^1/2 mean the slopes are (1 - V_ii - v_i^2) / 2, and the second derivatives
         V_ij (V_ij / 2 + v_i v_j), less (V_ii + v_i^2) / 2 on the diagonal.
@@ -245,6 +250,8 @@ class Posterior:
         if noise.prior:
             of_noise += noise.prior.shape - noise.prior.rate * noise.beta
             second += noise.prior.rate * noise.beta
+        if noise.beta == noise.limits[int(of_noise > 0)]:  # it would leave them
+            return slope, bend, diagonal
         return (
             np.append(slope, of_noise),
             np.block([[bend, cross[:, np.newaxis]], [cross[np.newaxis], np.array([[second]])]]),
@@ -260,9 +267,9 @@ class Posterior:
         # S = alpha - alpha^2 variance and Q = alpha mean for members: of both forms, the one that is no difference of
         # nearly equal numbers.
         determined = alpha * variance < 0.5
-        kept = np.where(determined, 1.0, alpha - s[at])
-        s[at] = np.where(determined, 1.0 / variance - alpha, alpha * s[at] / kept)
-        q[at] = np.where(determined, self.mean / variance, alpha * q[at] / kept)
+        kept = np.where(determined, alpha, alpha - s[at])
+        s[at] = np.where(determined, 1.0 / variance - alpha, alpha * (s[at] / kept))
+        q[at] = np.where(determined, self.mean / variance, alpha * (q[at] / kept))
         return s, q
 
     def best_step(self, barred: np.ndarray | None = None) -> Step:

@@ -21,9 +21,14 @@ class Run:
         Most seconds.
     callback : callable or None
         Told about the progress; it stops the run by returning True.
+    shift : float, default=0.0
+        Added to every value: the targets are in units of their own.
     """
 
-    def __init__(self, tol: float, max_iter: int, max_seconds: float | None, callback: Callable | None):
+    def __init__(
+        self, tol: float, max_iter: int, max_seconds: float | None, callback: Callable | None, shift: float = 0.0
+    ):
+        self.shift = shift
         self.tol, self.max_iter, self.max_seconds, self.callback = tol, max_iter, max_seconds, callback
         self.began = time.perf_counter()
         self.n_iter = 0
@@ -40,7 +45,7 @@ class Run:
     def record(self, value: float, kind: str, size: int, steps: int = 1) -> None:
         """Note an accepted step."""
         self.n_iter += steps
-        self.records.append((self.n_iter, value, kind, size))
+        self.records.append((self.n_iter, value + self.shift, kind, size))
 
     def note_jitter(self, jitter: float) -> None:
         """The largest that was needed."""
@@ -52,6 +57,8 @@ class Run:
             self.status = "max_iter"
         elif self.max_seconds is not None and self.seconds >= self.max_seconds:
             self.status = "max_seconds"
-        elif self.callback is not None and self.callback(Progress(self.n_iter, value, self.worst, self.seconds)):
+        elif self.callback is not None and self.callback(
+            Progress(self.n_iter, value + self.shift, self.worst, self.seconds)
+        ):
             self.status = "stopped"
         return bool(self.status)

@@ -69,19 +69,34 @@ def _climb_gaussian(model: GaussianModel, candidates: np.ndarray, weights: Weigh
     """Steps among the candidates, the first of which are in the model."""
     posterior = model.posterior(candidates)
     posterior.set(np.arange(len(weights.members)), weights.alpha)
+    one_by_one = False
     while not run.over(posterior.value):
-        gain = first = 0.0
-        for _ in range(max(BATCH, posterior.m // 8)):
+        before = posterior.members, posterior.alpha, posterior.value, model.beta
+        first = 0.0
+        steps: list[tuple[float, str, int]] = []
+        for _ in range(1 if one_by_one else max(BATCH, posterior.m // 8)):
             step = posterior.best_step()
             if step.gain <= max(run.tol, LEAST_PART * first):
                 break
             first = max(first, step.gain)
             posterior.take(step)
-            gain += step.gain
-            run.record(posterior.value, "add" if step.is_addition else "remove", posterior.m)
-        gain += posterior.improve()
+            steps.append((posterior.value, "add" if step.is_addition else "remove", posterior.m))
+        posterior.improve()
+        gain = posterior.value - before[2]
+        if gain < 0.0:  # what the steps seemed to bring was rounding
+            run.note_jitter(posterior.jitter)
+            model.beta = before[-1]
+            posterior = model.posterior(candidates)
+            posterior.set(*before[:2])
+            if one_by_one or len(steps) < 2:
+                break
+            one_by_one = True
+            continue
+        for value, kind, size in steps:
+            run.record(min(value, posterior.value), kind, size)
         run.record(posterior.value, "re-estimate", posterior.m)
-        if gain <= max(run.tol, enough * (posterior.value - weights.value)):
+        little = gain <= max(run.tol, enough * (posterior.value - weights.value))
+        if little and (steps or enough or posterior.best_step().gain <= run.tol):
             break
     members = candidates[posterior.members]
     run.note_jitter(posterior.jitter)

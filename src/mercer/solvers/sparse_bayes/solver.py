@@ -1,13 +1,14 @@
 """The solver of sparse Bayesian learning, and its result."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import frexp
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from mercer.parameters import Choice, Number, check_parameters
-from mercer.problems.sparse_bayes import SparseBayesProblem
+from mercer.problems.sparse_bayes import Gamma, SparseBayesProblem
 from mercer.solvers.base import Callback
 from mercer.solvers.sparse_bayes.analysis import best_precision
 from mercer.solvers.sparse_bayes.models import GaussianModel, LaplaceModel, Weights, make_model
@@ -164,11 +165,13 @@ class SparseBayes(BaseEstimator):
         SparseBayesResult
         """
         check_parameters(self)
-        run = Run(self.tol, self.max_iter, self.max_seconds, callback)
-        model = make_model(problem)
+        unit = _unit(problem)
+        shift = -float(problem.weight.sum()) * np.log(unit)
+        run = Run(self.tol, self.max_iter, self.max_seconds, callback, shift)
+        model = make_model(_in_units(problem, unit))
         if not model.scale.any():
             raise ValueError("All basis functions are zero on all samples: there is nothing to learn from.")
-        first = self._start(model, start)
+        first = self._start(model, start, unit)
         if first is not None:
             run.record(first.value, "start", len(first.members), 0)
         if self.algorithm == "sequential":
@@ -176,9 +179,9 @@ class SparseBayes(BaseEstimator):
         else:
             assert first is not None
             weights = iterate(model, first, run, by_expectation=self.algorithm == "em")
-        return self._conclude(model, weights, run)
+        return self._conclude(model, weights, run, unit)
 
-    def _start(self, model: GaussianModel | LaplaceModel, start: Any) -> Weights | None:
+    def _start(self, model: GaussianModel | LaplaceModel, start: Any, unit: float) -> Weights | None:
         problem, n_functions = model.problem, model.problem.n_functions
         scale = np.tile(model.scale, n_functions)
         usable = scale > 0
@@ -192,22 +195,25 @@ class SparseBayes(BaseEstimator):
             alpha[usable] = np.count_nonzero(usable) / n_functions * squares / signal
         elif isinstance(start, SparseBayesResult):
             alpha = np.full(problem.n_weights, np.inf)
-            alpha[start.members] = start.alpha
+            alpha[start.members] = start.alpha * unit**2
             if isinstance(model, GaussianModel) and start.noise is not None and problem.noise is None:
-                model.beta = float(np.clip(1.0 / start.noise, *model.noise.limits))
+                model.beta = float(np.clip(unit**2 / start.noise, *model.noise.limits))
         else:
             alpha = np.array(start, dtype=np.float64)
             if alpha.shape != (problem.n_weights,) or not (alpha > 0).all():
                 raise ValueError(f"start must be {problem.n_weights} precisions > 0, got {start!r}.")
+            alpha *= unit**2
         members = np.flatnonzero(usable & np.isfinite(alpha))
         if not len(members):
             return None
         return model.at(members, model.rows(members), alpha[members] * np.square(scale[members]))
 
-    def _conclude(self, model: GaussianModel | LaplaceModel, weights: Weights, run: Run) -> SparseBayesResult:
+    def _conclude(
+        self, model: GaussianModel | LaplaceModel, weights: Weights, run: Run, unit: float
+    ) -> SparseBayesResult:
         problem = model.problem
         order = np.argsort(weights.members, kind="stable")
-        scale = np.tile(model.scale, problem.n_functions)[weights.members[order]]
+        scale = unit * np.tile(model.scale, problem.n_functions)[weights.members[order]]
         violation = weights.largest_gain(problem.precision_prior) if len(weights.members) > 1 else 0.0
         if self.algorithm == "sequential":
             g, S, Q = model.screen(weights)
@@ -215,11 +221,17 @@ class SparseBayes(BaseEstimator):
             outside[weights.members] = False
             gains = best_precision(S[outside], Q[outside], problem.precision_prior)[1]
             violation = max(violation, float(gains.max(initial=0.0)))
+        with np.errstate(over="ignore"):
+            alpha = np.square(np.sqrt(weights.alpha[order]) / scale)
+        if not (np.isfinite(alpha) & (alpha > 0)).all():
+            raise ValueError(
+                "The precisions of the weights leave float64: bring values and basis functions nearer to 1."
+            )
         iteration, values, kinds, sizes = zip(*run.records, strict=True)
-        noise = 1.0 / model.beta if isinstance(model, GaussianModel) else None
+        noise = unit**2 / model.beta if isinstance(model, GaussianModel) else None
         return SparseBayesResult(
             status=run.status or "local",
-            log_evidence=model.evidence(weights),
+            log_evidence=model.evidence(weights) + run.shift,
             violation=violation,
             stationarity=float(np.abs(weights.slopes(problem.precision_prior)).max()),
             n_iter=run.n_iter,
@@ -229,8 +241,44 @@ class SparseBayes(BaseEstimator):
             at_limit=isinstance(model, GaussianModel) and model.noise.learnt and model.beta >= model.noise.limits[1],
             n_weights=problem.n_weights,
             members=weights.members[order],
-            alpha=weights.alpha[order] / np.square(scale),
+            alpha=alpha,
             mean=weights.mean[order] * scale,
             covariance=weights.covariance[np.ix_(order, order)] * np.outer(scale, scale),
             history=EvidenceHistory(np.array(iteration), np.array(values), np.array(kinds), np.array(sizes)),
         )
+
+
+# Precisions of values larger than this, or smaller than its inverse, leave the range of float64.
+LARGEST = 1e120
+# The least variance of the noise that may be given, as a part of the square of the largest value.
+LEAST_GIVEN_NOISE = 1e-14
+
+
+def _unit(problem: SparseBayesProblem) -> float:
+    """The power of two next to the largest value: in these units nothing can leave the range of float64."""
+    if problem.likelihood != "gaussian":
+        return 1.0
+    largest = float(np.abs(problem.targets).max())
+    if largest and not 1 / LARGEST <= largest <= LARGEST:
+        raise ValueError(
+            f"The values must be zero or have a largest one between {1 / LARGEST:g} and {LARGEST:g}, got {largest:.3g}."
+        )
+    if problem.noise is not None and problem.noise < LEAST_GIVEN_NOISE * largest**2:
+        raise ValueError(
+            f"noise must be at least {LEAST_GIVEN_NOISE:g} of the square of the largest value, {largest:.3g}, "
+            f"or float64 cannot tell it from none; got {problem.noise:.3g}."
+        )
+    return 2.0 ** frexp(largest)[1]
+
+
+def _in_units(problem: SparseBayesProblem, unit: float) -> SparseBayesProblem:
+    """The same problem for targets in units."""
+    if unit == 1.0:
+        return problem
+    return replace(
+        problem,
+        targets=problem.targets / unit,
+        noise=None if problem.noise is None else problem.noise / unit**2,
+        precision_prior=Gamma(problem.precision_prior.shape, problem.precision_prior.rate / unit**2),
+        noise_prior=Gamma(problem.noise_prior.shape, problem.noise_prior.rate / unit**2),
+    )
