@@ -152,10 +152,7 @@ class KernelMachine(Machine):
     def _make_gram(self, X: Any, weight: np.ndarray) -> Gram:
         """The Gram matrix of the training samples; resolves the kernel."""
         self._resolve_kernel(X, weight)
-        gram = MatrixGram(X) if self._precomputed else make_gram(self.kernel_, X, self.memory)
-        if not np.isfinite(gram.diag()).all():  # the largest values of a kernel
-            raise ValueError("Kernel values of these samples are too large for float64; rescale the samples.")
-        return gram
+        return MatrixGram(X) if self._precomputed else make_gram(self.kernel_, X, self.memory)
 
     def _resolve_kernel(self, X: Any, weight: np.ndarray) -> None:
         """The kernel with the parameters that it takes from the training samples."""
