@@ -16,6 +16,8 @@ demo: .venv/installed
 
 # The tests, and the examples in the docstrings of the installed package, in the docs and in the README.
 TESTED := --pyargs tests mercer docs README.md
+# There is a worker on every core: threads of BLAS would only wait for each other.
+test test-all: export OPENBLAS_NUM_THREADS := 1
 test: .venv/installed
 	$(BIN)/python -m pytest -n auto $(TESTED)
 

@@ -27,8 +27,9 @@ LEAST_PART = 0.1
 
 def climb(model: GaussianModel | LaplaceModel, start: Weights | None, run: Run) -> Weights:
     """Sequential steps until none, over all candidates, makes the log evidence larger by more than the tolerance."""
-    weights = start
+    weights, enough = start, EARLY
     climb_among: Any = _climb_gaussian if isinstance(model, GaussianModel) else _climb_laplace
+    size = max(WORKING_SET, WORKING_VALUES // model.problem.design.n)
     for round_ in count():
         g, S, Q = model.screen(weights)
         outside = S > OUTSIDE * g
@@ -39,15 +40,18 @@ def climb(model: GaussianModel | LaplaceModel, start: Weights | None, run: Run) 
         if weights is None:
             weights = _first(model, g, Q, alpha, gain, run)
             outside[weights.members] = False
-        elif round_ and gain.max() <= run.tol:
-            return weights
+        elif round_ and gain.max() <= run.tol:  # what is in the model may not have come to its end
+            if enough == 0.0:
+                return weights
+            enough = 0.0
         chosen = np.flatnonzero(outside)
-        size = max(WORKING_SET, WORKING_VALUES // model.problem.design.n)
-        whole = len(chosen) <= size
-        if not whole:
+        if len(chosen) <= size:
+            enough = 0.0
+        else:
+            chosen = chosen[gain[chosen] > run.tol]
             chosen = np.sort(chosen[np.argsort(-gain[chosen], kind="stable")[:size]])
-        candidates = np.concatenate([weights.members, chosen])
-        weights = climb_among(model, candidates, weights, run, 0.0 if whole else EARLY)
+        whole = len(chosen) == np.count_nonzero(outside)
+        weights = climb_among(model, np.concatenate([weights.members, chosen]), weights, run, enough)
         if run.status or whole:
             return weights
     raise AssertionError("the rounds end by themselves")
