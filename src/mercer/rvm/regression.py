@@ -273,6 +273,7 @@ class RelevanceVectorRegressor(KernelRegressor, RelevanceVectorMachine):
             s = beta * (weight @ np.square(new)) - np.einsum("ij,ij->j", products, sigma @ products)
             q = beta * ((weight * (Y[:, k] - phi @ mean)) @ new)
             e = own - np.einsum("ji,ij->j", here[:, at], sigma @ products)
-            variance = 1.0 / (own / max(spread[k], np.finfo(float).tiny) + np.maximum(s, 0.0))
+            prior = np.divide(spread[k], np.abs(own), out=np.zeros_like(own), where=own != 0)  # 1 / a
+            variance = prior / (1.0 + prior * np.maximum(s, 0.0))
             shift[:, k], more[:, k] = e * q * variance, e * e * variance
         return shift, more
