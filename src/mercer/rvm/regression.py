@@ -143,7 +143,7 @@ class RelevanceVectorRegressor(KernelRegressor, RelevanceVectorMachine):
     >>> len(machine.relevance_) < 15, round(machine.noise_variance_, 3)
     (True, 0.008)
     >>> mean, std = machine.predict([[0.0]], return_std=True)
-    >>> mean.round(1), std.round(2)
+    >>> mean.round(1), std.round(1)
     (array([1.1]), array([0.1]))
     """
 

@@ -17,8 +17,9 @@ __all__ = ["GaussianModel", "LaplaceModel", "Model", "Weights", "make_model"]
 EQUAL = 1e-12
 # The least and the largest variance of the noise, as parts of the mean square of the targets.
 LEAST_NOISE, LARGEST_NOISE = 1e-10, 1e3
-# The first guess, as a part of their variance.
-FIRST_NOISE = 0.1
+# The first guess, as a part of their variance. Under much noise few basis functions enter, and noise becomes what these
+# do not follow: a poor maximum, in which a smaller guess ends less often.
+FIRST_NOISE = 0.01
 # Newton's method for the mode.
 NEWTON_STEPS, HALVINGS, MODE_TOL = 100, 40, 1e-10
 
