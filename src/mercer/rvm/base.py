@@ -1,12 +1,13 @@
 """What relevance vector machines share: basis functions in, a sparse posterior out."""
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.callers import warn_caller
 from mercer.errors import DomainError
@@ -26,6 +27,10 @@ REMEDIES = {
     "max_seconds": "It ran into max_seconds. Raise max_seconds or tol",
     "stopped": "The callback stopped it",
 }
+
+
+# What is left of max_seconds when nothing is left, so that a fit ends with a model.
+SHORTEST = 1e-9
 
 
 class Prior:
@@ -58,6 +63,17 @@ class Candidates:
         return f"must be None, an int >= 1 or an array of positions of samples, got {value!r}."
 
 
+class Width:
+    """None or "evidence"."""
+
+    @staticmethod
+    def problem(value: Any) -> str | None:
+        """What is wrong with the value, None when nothing is."""
+        if value is None or (isinstance(value, str) and value == "evidence"):
+            return None
+        return f"must be None or 'evidence', got {value!r}; a width is a parameter of the kernel, as in RBF(gamma=0.5)."
+
+
 class RelevanceVectorMachine(KernelMachine):
     """Base of the relevance vector machines: a linear model of basis functions, sparse by the evidence.
 
@@ -70,7 +86,7 @@ class RelevanceVectorMachine(KernelMachine):
         "candidates": Candidates(),
         "alpha_prior": Prior(),
         "algorithm": Choice("sequential", "reestimation", "em"),
-        "gamma": Choice(None, "evidence"),
+        "gamma": Width(),
         "warm_start": Choice(True, False),
         "tol": Number(0, above=True),
         "max_iter": Number(1, integer=True),
@@ -186,13 +202,19 @@ class RelevanceVectorMachine(KernelMachine):
         used = np.flatnonzero(weight)
         self._resolve_kernel(X, weight)
         self._centers = self._choose_centers(X, weight)
-        solver = SparseBayes(self.algorithm, tol=self.tol, max_iter=self.max_iter, max_seconds=self.max_seconds)
+        began = time.perf_counter()
+
+        def solve(problem: SparseBayesProblem, start: Any) -> SparseBayesResult:
+            spent = time.perf_counter() - began
+            left = None if self.max_seconds is None else max(self.max_seconds - spent, SHORTEST)
+            solver = SparseBayes(self.algorithm, tol=self.tol, max_iter=self.max_iter, max_seconds=left)
+            return solver.solve(problem, start, self.callback)
 
         def fit(kernels: Sequence[Any]) -> tuple[list[SparseBayesProblem], list[SparseBayesResult]]:
             posed = problems(self._make_design(X, used, kernels))
             if len(last) != len(posed) or any(p.n_weights != old.n_weights for p, old in zip(posed, last, strict=True)):
                 last[:] = [None] * len(posed)
-            last[:] = [solver.solve(p, old, self.callback) for p, old in zip(posed, last, strict=True)]
+            last[:] = [solve(p, old) for p, old in zip(posed, last, strict=True)]
             return posed, list(last)
 
         if self.gamma == "evidence":
@@ -266,6 +288,11 @@ class RelevanceVectorMachine(KernelMachine):
 
     def _prepared(self, X: Any) -> tuple[Any, Any]:
         return self.kernel_[0].prepare(X, self.support_vectors_) if self._several else super()._prepared(X)
+
+    def _check_new(self, X: Any) -> Any:
+        if self.basis != "precomputed":
+            return super()._check_new(X)
+        return validate_data(self, X, reset=False, dtype=np.float64)[:, self.support_]
 
     def basis_values(self, X):
         """The values of the basis functions in the model, in the order of `alpha_`, `mean_` and `sigma_`.

@@ -69,7 +69,7 @@ class RelevanceVectorClassifier(LogOddsClassifier, RelevanceVectorMachine):
     max_iter : int >= 1, default=100000
         Most steps.
     max_seconds : float > 0 or None, default=None
-        Most seconds.
+        Most seconds, for all functions and widths together.
     callback : callable or None, default=None
         Told about the progress (`mercer.solvers.Progress`); it stops the fit by returning True.
     random_state : int, RandomState or None, default=0

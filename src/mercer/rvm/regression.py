@@ -64,7 +64,7 @@ class RelevanceVectorRegressor(KernelRegressor, RelevanceVectorMachine):
     max_iter : int >= 1, default=100000
         Most steps.
     max_seconds : float > 0 or None, default=None
-        Most seconds.
+        Most seconds, for all functions and widths together.
     callback : callable or None, default=None
         Told about the progress (`mercer.solvers.Progress`); it stops the fit by returning True.
     random_state : int, RandomState or None, default=0
@@ -143,7 +143,7 @@ class RelevanceVectorRegressor(KernelRegressor, RelevanceVectorMachine):
     >>> len(machine.relevance_) < 15, round(machine.noise_variance_, 3)
     (True, 0.008)
     >>> mean, std = machine.predict([[0.0]], return_std=True)
-    >>> mean.round(1), std.round(2)
+    >>> mean.round(1), std.round(1)
     (array([1.1]), array([0.1]))
     """
 

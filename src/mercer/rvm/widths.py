@@ -20,11 +20,20 @@ FACTOR = 1e3
 # Steps of the descent; the largest slope per sample at its end; the least step.
 MAX_ITER, TOL, SMALLEST_STEP = 50, 1e-4, 1e-9
 
+# A fit that ended so is the last one of the descent.
+ENDED = ("max_seconds", "stopped")
+
 Fit = Callable[[Kernel], tuple[Sequence[SparseBayesProblem], Sequence[SparseBayesResult]]]
+
+
+class _EndedError(Exception):
+    """A limit of the caller is reached."""
 
 
 def widest(kernel: Kernel, X: Any, centers: np.ndarray, constant: bool, fit: Fit, owner: str) -> Kernel:
     """The kernel whose smooth parameters make the evidence largest, as far as a descent from its own finds.
+
+    A fit that is out of time, or that the callback has stopped, ends the descent at the best kernel so far.
 
     Parameters
     ----------
@@ -60,6 +69,8 @@ def widest(kernel: Kernel, X: Any, centers: np.ndarray, constant: bool, fit: Fit
     def function(theta: np.ndarray) -> tuple[float, np.ndarray]:
         here = at(theta)
         problems, results = fit(here)
+        if any(result.status in ENDED for result in results):
+            raise _EndedError
         slopes = dict.fromkeys(values, 0.0)
         for problem, result in zip(problems, results, strict=True):
             numbers = result.members % problem.design.m - int(constant)
@@ -71,9 +82,15 @@ def widest(kernel: Kernel, X: Any, centers: np.ndarray, constant: bool, fit: Fit
             [np.atleast_1d(slopes[name] * np.asarray(here.get_params()[name])) for name in values]
         )
         evidence = sum(result.log_evidence for result in results)
+        if evidence > best[0]:
+            best[:] = evidence, here
         return -evidence / count, -gradient / count
 
-    ended = descend(function, packed.start, low, high, tol=TOL, max_iter=MAX_ITER, smallest_step=SMALLEST_STEP)
+    best: list[Any] = [-np.inf, kernel]
+    try:
+        ended = descend(function, packed.start, low, high, tol=TOL, max_iter=MAX_ITER, smallest_step=SMALLEST_STEP)
+    except _EndedError:
+        return best[1]
     return at(ended.theta)
 
 

@@ -287,6 +287,26 @@ class Posterior:
         j = int(gain.argmax())
         return Step(j, float(alpha[j]), float(gain[j]))
 
+    def re_estimate(self, tol: float) -> float:
+        """The one precision whose best value makes the evidence largest [B eq 7.101]; how much it grows, if by `tol`.
+
+        Where a step of all together is short, one alone may still be far from its place.
+        """
+        s, q = (factor[self.members] for factor in self.factors())
+        alpha, gain = best_precision(np.maximum(s, OUTSIDE * self.g[self.members]), q, self.prior)
+        gain = np.where(np.isfinite(alpha), gain - gain_at(self.alpha, np.maximum(s, 0.0), q, self.prior), 0.0)
+        k = int(gain.argmax())
+        if gain[k] <= tol:
+            return 0.0
+        before, kept = self.value, self.alpha
+        self.alpha = kept.copy()
+        self.alpha[k] = alpha[k]
+        self.refresh()
+        if self.value < before:  # rounding
+            self.alpha = kept
+            self.refresh()
+        return self.value - before
+
     def take(self, step: Step) -> None:
         """Make a step, by updates of rank one [Tipping and Faul 2003, appendix]."""
         if step.is_addition:

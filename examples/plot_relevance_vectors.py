@@ -1,0 +1,160 @@
+r"""
+Relevance vectors: few basis functions, chosen by the evidence
+==============================================================
+
+A support vector machine is sparse because its loss forgives small errors. A relevance vector machine is sparse because
+the evidence has no use for most of its basis functions ([1]_, section 7.2; the figures here are those of the chapter,
+with data of our own). Ten values of a sinusoid, with noise of deviation 0.3: in the book the support vector machine
+has seven support vectors (figure 7.8), and the relevance vector machine, with the same kernel, three relevance vectors
+(figure 7.9). The band of the former is its tube, in which errors are free; that of the latter is one standard deviation
+of a new value to either side. It has found the noise itself, where `nu` and `C` were chosen by hand. Ten values are
+few: the counts change with the noise, and so their means over a hundred draws are printed, too.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from mercer import SVC, GaussianProcessRegressor, NuSVR, RelevanceVectorClassifier, RelevanceVectorRegressor
+from mercer.kernels import RBF
+from mercer.solvers.sparse_bayes import best_precision, gain_at
+
+x = np.linspace(0.0, 1.0, 10)
+kernel = RBF(gamma=10.0)
+tube, sparse = NuSVR(kernel, C=1.0, nu=0.4), RelevanceVectorRegressor(kernel)
+
+
+def noisy(seed):
+    return np.sin(2 * np.pi * x) + 0.3 * np.random.default_rng(seed).normal(size=10)
+
+
+def draw(ax, grid, mean, spread, chosen, title):
+    ax.fill_between(grid, mean - spread, mean + spread, color="C0", alpha=0.2, linewidth=0)
+    ax.plot(grid, np.sin(2 * np.pi * grid), color="C2", linewidth=0.8, label="the sinusoid")
+    ax.plot(grid, mean, color="C3")
+    ax.scatter(x, t, s=20, color="black", zorder=3)
+    ax.scatter(x[chosen], t[chosen], s=110, facecolors="none", edgecolors="C0", linewidths=1.5, zorder=3)
+    ax.set(title=title, xlim=grid[[0, -1]], ylim=(-2.2, 2.2))
+
+
+counts = [[len(machine.fit(x[:, None], noisy(seed)).support_) for machine in (tube, sparse)] for seed in range(100)]
+print("100 draws: {:.1f} support vectors, {:.1f} relevance vectors in the mean".format(*np.mean(counts, axis=0)))
+
+t = noisy(4)
+support, relevance = tube.fit(x[:, None], t), sparse.fit(x[:, None], t)
+print(f"this one: {len(support.support_)} support vectors, half width of the tube {support.epsilon_:.2f}")
+deviation = np.sqrt(relevance.noise_variance_)
+print(f"this one: {len(relevance.relevance_)} relevance vectors, deviation of the noise {deviation:.2f}")
+
+grid = np.linspace(0.0, 1.0, 200)
+figure, axes = plt.subplots(ncols=2, figsize=(12, 4), sharey=True, layout="constrained")
+title = f"NuSVR: {len(support.support_)} support vectors"
+draw(axes[0], grid, support.predict(grid[:, None]), support.epsilon_, support.support_, title)
+mean, std = relevance.predict(grid[:, None], return_std=True)
+title = f"RelevanceVectorRegressor: {len(relevance.relevance_)} relevance vectors"
+draw(axes[1], grid, mean, std, relevance.relevance_, title)
+axes[0].legend(loc="lower left")
+
+# %%
+# **Beyond the data** the model is sure of itself for no reason. Where its few basis functions are zero, whatever their
+# weights, nothing is left of the spread but the noise, and that of the constant where the model has it (here it has
+# not). ``variance="augmented"`` gives every new sample a basis function of its own, whose weight the data say little
+# about where they are far: the spread grows, as that of a Gaussian process does. The price is that all training samples
+# are needed for a prediction.
+
+far = np.linspace(-1.0, 2.0, 400)
+augmented = RelevanceVectorRegressor(kernel, variance="augmented").fit(x[:, None], t)
+process = GaussianProcessRegressor(kernel, optimize=["amplitude", "noise"]).fit(x[:, None], t)
+
+figure, axes = plt.subplots(ncols=3, figsize=(12, 3.5), sharey=True, layout="constrained")
+predictions = (
+    ('variance="plain"', relevance.predict(far[:, None], return_std=True), relevance.relevance_),
+    ('variance="augmented"', augmented.predict(far[:, None], return_std=True), augmented.relevance_),
+    ("Gaussian process", process.predict(far[:, None], return_std=True, include_noise=True), []),
+)
+for ax, (title, (mean, std), chosen) in zip(axes, predictions, strict=True):
+    draw(ax, far, mean, std, chosen, title)
+    print(f"{title}: deviation {std[200]:.2f} in the middle, {std[-1]:.2f} far away")
+
+# %%
+# **Why sparsity arises.** Two values :math:`t = (t_1, t_2)`, the cross, and one basis function. Without it, the values
+# are noise, :math:`C = \beta^{-1} I`, with :math:`\beta` as likely as can be (left). With it,
+# :math:`C = \beta^{-1} I + \alpha^{-1} \varphi \varphi^T` is longer in the direction of :math:`\varphi`, the arrow. All
+# three ellipses have the same determinant, so that the density at the cross is the larger, the further inside it lies.
+# Where the direction is wrong (middle), the values become less likely, for every finite :math:`\alpha`: it is best for
+# it to be infinite, and the function is out of the model. Where the direction is right (right), it stays. Dashed: what
+# the noise contributes.
+
+target = np.array([1.2, 0.9])
+noise = target @ target / 2  # the most probable variance
+less = 0.6 * noise
+angles = np.linspace(0, 2 * np.pi, 200)
+circle = np.array([np.cos(angles), np.sin(angles)])
+figure, axes = plt.subplots(ncols=3, figsize=(12, 4), sharey=True, layout="constrained")
+for ax, angle in zip(axes, (None, -0.45, 0.75), strict=True):
+    C, inner = noise * np.eye(2), noise
+    if angle is not None:
+        phi = np.array([np.cos(angle), np.sin(angle)])
+        C, inner = less * np.eye(2) + (noise**2 / less - less) * np.outer(phi, phi), less
+        ax.annotate("", 1.5 * phi, (0, 0), arrowprops={"arrowstyle": "->", "color": "C0", "linewidth": 2})
+    density = -0.5 * (target @ np.linalg.solve(C, target) + np.log(np.linalg.det(C))) - np.log(2 * np.pi)
+    ax.plot(*(np.linalg.cholesky(C) @ circle), color="C3")
+    ax.plot(*(np.sqrt(inner) * circle), "--", color="C2")
+    ax.plot(*target, "x", color="black", markersize=10, markeredgewidth=2)
+    ax.set(aspect="equal", xlim=(-2.2, 2.2), ylim=(-2, 2), xlabel="$t_1$", title=f"log density at t: {density:.2f}")
+axes[0].set_ylabel("$t_2$")
+
+# %%
+# For a basis function among others two numbers decide. Its *sparsity* :math:`s` says how much it overlaps with what is
+# in the model, its *quality* :math:`q` how well it fits what the others leave. Of its precision :math:`\alpha`, the log
+# evidence is a function with one maximum: at :math:`s^2 / (q^2 - s)` where :math:`q^2 > s`, and at infinity where not.
+# The sequential algorithm goes from one such maximum to the next.
+
+logarithms = np.linspace(-5.0, 5.0, 300)
+figure, axes = plt.subplots(ncols=2, figsize=(12, 3.5), sharey=True, layout="constrained")
+for ax, (square, s) in zip(axes, ((4.0, 1.0), (1.0, 2.0)), strict=True):
+    ax.plot(logarithms, gain_at(np.exp(logarithms), s, np.sqrt(square)), color="C3")
+    ax.axhline(0.0, color="black", linewidth=0.8, linestyle=":")
+    alpha, gain = best_precision(np.array(s), np.sqrt(square))
+    if np.isfinite(alpha):
+        ax.plot(np.log(alpha), gain, "o", color="C0")
+    ax.set(xlabel=r"$\ln \alpha$", ylim=(-3, 1.2))
+    ax.set_title(rf"$q^2 = {square:g}$, $s = {s:g}$: best $\alpha$ = {alpha:.3g}")
+axes[0].set_ylabel("gain of the log evidence")
+
+# %%
+# **Two classes** that overlap. The support vectors are the samples that are hard, near the boundary and on the wrong
+# side of it. The relevance vectors are few and stand among the samples of a class: a function that is centred on
+# the boundary is as large for the one class as for the other, and so is badly aligned with the labels. The shading
+# is the probability of the second class, averaged over what the samples leave of the weights; for the support vector
+# machine, of which there is none, the lines are those of the margin.
+
+rng = np.random.default_rng(0)
+centers = np.array([[-0.8, 0.3], [0.9, 0.6], [-0.1, 1.3], [0.2, -0.5]])
+labels = np.repeat([0, 0, 1, 1], 50)
+X = centers[np.repeat(np.arange(4), 50)] + 0.45 * rng.normal(size=(200, 2))
+support = SVC(RBF(gamma=1.0), C=1.0).fit(X, labels)
+relevance = RelevanceVectorClassifier(RBF(gamma=1.0)).fit(X, labels)
+print(f"support vectors: {len(support.support_)}, relevance vectors: {len(relevance.relevance_)} of {len(X)} samples")
+
+across, up = np.meshgrid(np.linspace(-2.2, 2.3, 150), np.linspace(-2.5, 2.7, 150))
+points = np.column_stack([across.ravel(), up.ravel()])
+figure, axes = plt.subplots(ncols=2, figsize=(12, 5), sharey=True, layout="constrained")
+decision = support.decision_function(points).reshape(across.shape)
+axes[0].contour(across, up, decision, levels=[-1, 0, 1], colors="black", linestyles=["--", "-", "--"])
+axes[0].set_title(f"SVC: {len(support.support_)} support vectors")
+probability = relevance.predict_proba(points)[:, 1].reshape(across.shape)
+drawn = axes[1].contourf(across, up, probability, levels=np.linspace(0, 1, 21), cmap="coolwarm", alpha=0.7)
+axes[1].contour(across, up, probability, levels=[0.5], colors="black")
+axes[1].set_title(f"RelevanceVectorClassifier: {len(relevance.relevance_)} relevance vectors")
+figure.colorbar(drawn, ax=axes[1], label="probability of the second class")
+for ax, machine in zip(axes, (support, relevance), strict=True):
+    ax.scatter(*X.T, c=labels, cmap="coolwarm", s=15, edgecolors="k", linewidths=0.3)
+    ax.scatter(*machine.support_vectors_.T, s=90, facecolors="none", edgecolors="black", linewidths=1.2)
+    ax.set(xticks=[], yticks=[])
+
+plt.show()
+
+# %%
+# .. rubric:: References
+#
+# .. [1] C. M. Bishop, Pattern Recognition and Machine Learning, 2006.
