@@ -207,7 +207,9 @@ class RelevanceVectorMachine(KernelMachine):
         def solve(problem: SparseBayesProblem, start: Any) -> SparseBayesResult:
             spent = time.perf_counter() - began
             left = None if self.max_seconds is None else max(self.max_seconds - spent, SHORTEST)
-            solver = SparseBayes(self.algorithm, tol=self.tol, max_iter=self.max_iter, max_seconds=left)
+            solver = SparseBayes(
+                self.algorithm, tol=self.tol, max_iter=self.max_iter, max_seconds=left, memory=self.memory
+            )
             return solver.solve(problem, start, self.callback)
 
         def fit(kernels: Sequence[Any]) -> tuple[list[SparseBayesProblem], list[SparseBayesResult]]:

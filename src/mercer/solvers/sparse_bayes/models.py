@@ -119,7 +119,9 @@ class Model(ABC):
     def rows(self, members: np.ndarray) -> np.ndarray:
         """The scaled basis functions of some weights."""
         which = members % self.problem.design.m
-        return self.problem.design.rows(which) * self.scale[which, np.newaxis]
+        rows = self.problem.design.rows(which)  # a copy
+        rows *= self.scale[which, np.newaxis]
+        return rows
 
     @abstractmethod
     def screen(self, weights: Weights | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -220,7 +222,8 @@ class GaussianModel(Model):
 
     def posterior(self, candidates: np.ndarray) -> Posterior:
         """An empty model over some candidates."""
-        rows = self.rows(candidates) * np.sqrt(self.problem.weight)
+        rows = self.rows(candidates)
+        rows *= np.sqrt(self.problem.weight)
         return Posterior(
             self.beta * self.squares[candidates],
             self.beta * self.products[0, candidates],

@@ -12,9 +12,9 @@ from mercer.solvers.sparse_bayes.run import Run
 
 __all__ = ["climb"]
 
-# Values of basis functions that are looked at step by step, but of so many functions at least; all others are looked at
-# when nothing is left to do among these.
-WORKING_VALUES, WORKING_SET = 1 << 22, 512
+# Values of basis functions that are looked at step by step, but of so many functions at least, and of the last number
+# however little memory there is; all others are looked at when nothing is left to do among these.
+WORKING_VALUES, WORKING_SET, SMALLEST_SET = 1 << 22, 512, 32
 # Most steps on one Gaussian that stands for the likelihood of classes.
 LARGEST_BATCH = 8
 # A round among some of the candidates ends when it brings less than this part of what it has brought.
@@ -25,11 +25,14 @@ BATCH = 16
 LEAST_PART = 0.1
 
 
-def climb(model: GaussianModel | LaplaceModel, start: Weights | None, run: Run) -> Weights:
-    """Sequential steps until none, over all candidates, makes the log evidence larger by more than the tolerance."""
+def climb(model: GaussianModel | LaplaceModel, start: Weights | None, run: Run, memory: int) -> Weights:
+    """Sequential steps until none, over all candidates, makes the log evidence larger by more than the tolerance.
+
+    Candidates are looked at step by step as far as their values take half of the memory, in bytes.
+    """
     weights, enough = start, EARLY
     climb_among: Any = _climb_gaussian if isinstance(model, GaussianModel) else _climb_laplace
-    size = max(WORKING_SET, WORKING_VALUES // model.problem.design.n)
+    n = model.problem.design.n
     for round_ in count():
         g, S, Q = model.screen(weights)
         outside = S > OUTSIDE * g
@@ -45,6 +48,7 @@ def climb(model: GaussianModel | LaplaceModel, start: Weights | None, run: Run) 
                 return weights
             enough = 0.0
         chosen = np.flatnonzero(outside)
+        size = min(max(WORKING_SET, WORKING_VALUES // n), max(SMALLEST_SET, memory // (16 * n)))
         if len(chosen) <= size:
             enough = 0.0
         else:
