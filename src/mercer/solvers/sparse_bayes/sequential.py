@@ -12,9 +12,10 @@ from mercer.solvers.sparse_bayes.run import Run
 
 __all__ = ["climb"]
 
-# Values of basis functions that are looked at step by step, but of so many functions at least, and of the last number
-# however little memory there is; all others are looked at when nothing is left to do among these.
-WORKING_VALUES, WORKING_SET, SMALLEST_SET = 1 << 22, 512, 32
+# Values of basis functions that are looked at step by step, but of so many functions at least if so many are worth it,
+# of so many if few are, and of the last number however little memory there is. All others are looked at when nothing is
+# left to do among these.
+WORKING_VALUES, WORKING_SET, NEAR_SET, SMALLEST_SET = 1 << 22, 512, 128, 32
 # Most steps on one Gaussian that stands for the likelihood of classes.
 LARGEST_BATCH = 8
 # A round among some of the candidates ends when it brings less than this part of what it has brought.
@@ -51,9 +52,10 @@ def climb(model: GaussianModel | LaplaceModel, start: Weights | None, run: Run, 
         size = min(max(WORKING_SET, WORKING_VALUES // n), max(SMALLEST_SET, memory // (16 * n)))
         if len(chosen) <= size:
             enough = 0.0
-        else:
-            chosen = chosen[gain[chosen] > run.tol]
-            chosen = np.sort(chosen[np.argsort(-gain[chosen], kind="stable")[:size]])
+        else:  # by q^2 / s, which tells those that are nearly worth it from others that are not
+            size = min(size, max(NEAR_SET, 2 * np.count_nonzero(gain > run.tol)))
+            promise = np.square(q[chosen]) / s[chosen]
+            chosen = np.sort(chosen[np.argsort(-promise, kind="stable")[:size]])
         whole = len(chosen) == np.count_nonzero(outside)
         weights = climb_among(model, np.concatenate([weights.members, chosen]), weights, run, enough)
         if run.status or whole:
