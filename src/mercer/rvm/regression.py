@@ -259,6 +259,8 @@ class RelevanceVectorRegressor(KernelRegressor, RelevanceVectorMachine):
         Its weight is N(q / (a + s), 1 / (a + s)) with its sparsity s and quality q, and its value e less what the model
         makes of it. Its prior variance 1/a is that of the training values, for a kernel of one.
         """
+        if not hasattr(self, "_training"):
+            raise ValueError("variance='augmented' needs the training samples, which a fit with 'plain' has not kept.")
         samples, Y, weight, spread = self._training
         X = self._check_new(X)
         shift = np.empty((n_samples(X), Y.shape[1]))
