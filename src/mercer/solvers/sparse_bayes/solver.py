@@ -219,7 +219,7 @@ class SparseBayes(BaseEstimator):
         noise = 1.0 / model.beta if isinstance(model, GaussianModel) else None
         return SparseBayesResult(
             status=run.status or "local",
-            log_evidence=model.evidence(weights),
+            log_evidence=float(model.evidence(weights)),
             violation=violation,
             stationarity=float(np.abs(weights.slopes(problem.precision_prior)).max()),
             n_iter=run.n_iter,
