@@ -61,7 +61,7 @@ class RelevanceVectorClassifier(LogOddsClassifier, RelevanceVectorMachine):
         How the evidence is maximised, see `mercer.solvers.SparseBayes`. The last two begin with all basis functions.
     gamma : None or "evidence", default=None
         "evidence": the parameters of the kernel, such as gamma of RBF, are where the evidence is largest, as far as a
-        descent from their values finds.
+        descent from their values finds. Of few samples with many features that may be too narrow a kernel.
     warm_start : bool, default=False
         Whether to begin with the model of the last fit, if there is one of as many basis functions.
     tol : float > 0, default=0.01

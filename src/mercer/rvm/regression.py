@@ -56,7 +56,7 @@ class RelevanceVectorRegressor(KernelRegressor, RelevanceVectorMachine):
         that model, and need all training samples.
     gamma : None or "evidence", default=None
         "evidence": the parameters of the kernel, such as gamma of RBF, are where the evidence is largest, as far as a
-        descent from their values finds.
+        descent from their values finds. Of few samples with many features that may be too narrow a kernel.
     warm_start : bool, default=False
         Whether to begin with the model of the last fit, if there is one of as many basis functions.
     tol : float > 0, default=0.01
@@ -259,6 +259,8 @@ class RelevanceVectorRegressor(KernelRegressor, RelevanceVectorMachine):
         Its weight is N(q / (a + s), 1 / (a + s)) with its sparsity s and quality q, and its value e less what the model
         makes of it. Its prior variance 1/a is that of the training values, for a kernel of one.
         """
+        if not hasattr(self, "_training"):
+            raise ValueError("variance='augmented' needs the training samples, which a fit with 'plain' has not kept.")
         samples, Y, weight, spread = self._training
         X = self._check_new(X)
         shift = np.empty((n_samples(X), Y.shape[1]))

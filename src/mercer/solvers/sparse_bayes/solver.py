@@ -236,7 +236,7 @@ class SparseBayes(BaseEstimator):
         noise = unit**2 / model.beta if isinstance(model, GaussianModel) else None
         return SparseBayesResult(
             status=run.status or "local",
-            log_evidence=model.evidence(weights) + run.shift,
+            log_evidence=float(model.evidence(weights)) + run.shift,
             violation=violation,
             stationarity=float(np.abs(weights.slopes(problem.precision_prior)).max()),
             n_iter=run.n_iter,

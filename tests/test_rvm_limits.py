@@ -1,4 +1,4 @@
-"""Relevance vector machines: how a search for the width of the kernel ends."""
+"""Relevance vector machines: how a search for the width ends, what is refused, what is told."""
 
 import numpy as np
 import pytest
@@ -54,3 +54,13 @@ def test_a_design_matrix_has_all_its_columns_in_predictions(curve):
     machine = RelevanceVectorRegressor(basis="precomputed").fit(X ** np.arange(6), y)
     with pytest.raises(ValueError, match=r"X has 2 features, but RelevanceVectorRegressor is expecting 6"):
         machine.predict(X ** np.arange(2))
+
+
+def test_augmented_spreads_need_a_fit_that_keeps_the_samples(curve):
+    machine = RelevanceVectorRegressor().fit(*curve).set_params(variance="augmented")
+    with pytest.raises(ValueError, match="variance='augmented' needs the training samples"):
+        machine.predict(curve[0], return_std=True)
+
+
+def test_a_result_is_told_in_plain_numbers(curve):
+    assert "np." not in repr(RelevanceVectorRegressor().fit(*curve).result_)
