@@ -18,6 +18,8 @@ __all__ = ["GaussianModel", "LaplaceModel", "Model", "Weights", "make_model"]
 EQUAL = 1e-12
 # Squares that are smaller are taken for zeros, so that their inverses are finite.
 SMALLEST = 1e-300
+# A weight of which the data determine a smaller part is as good as its prior.
+UNDETERMINED = 1e-9
 # The least and the largest variance of the noise, as parts of the mean square of the targets.
 LEAST_NOISE, LARGEST_NOISE = 1e-10, 1e3
 # The first guess, as a part of their variance. Under much noise few basis functions enter, and noise becomes what these
@@ -59,10 +61,13 @@ class Weights(NamedTuple):
 
     def largest_gain(self, prior: Gamma) -> float:
         """How much the log evidence could grow by changing one precision, or removing one basis function."""
-        s, q = 1.0 / self.variances - self.alpha, self.mean / self.variances
-        s = np.maximum(s, np.finfo(float).eps / self.variances)
-        gain = best_precision(s, q, prior)[1] - gain_at(self.alpha, s, q, prior)
-        return float(np.maximum(gain, 0.0).max())
+        # s = determined / variance; of a weight that the data do not determine at all it is rounding.
+        determined = 1.0 - self.alpha * self.variances
+        known = determined > UNDETERMINED
+        variances, alpha = self.variances[known], self.alpha[known]
+        s, q = determined[known] / variances, self.mean[known] / variances
+        gain = best_precision(s, q, prior)[1] - gain_at(alpha, s, q, prior)
+        return float(gain.max(initial=0.0))
 
 
 class Model(ABC):

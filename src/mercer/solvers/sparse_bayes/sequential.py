@@ -53,7 +53,7 @@ def climb(model: GaussianModel | LaplaceModel, start: Weights | None, run: Run, 
         if len(chosen) <= size:
             enough = 0.0
         else:  # by q^2 / s, which tells those that are nearly worth it from others that are not
-            size = min(size, max(NEAR_SET, 2 * np.count_nonzero(gain > run.tol)))
+            size = min(size, max(NEAR_SET, 2 * int(np.count_nonzero(gain > run.tol))))
             promise = np.square(q[chosen]) / s[chosen]
             chosen = np.sort(chosen[np.argsort(-promise, kind="stable")[:size]])
         whole = len(chosen) == np.count_nonzero(outside)

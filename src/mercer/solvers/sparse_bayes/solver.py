@@ -20,6 +20,9 @@ from mercer.solvers.sparse_bayes.together import iterate
 
 __all__ = ["EvidenceHistory", "SparseBayes", "SparseBayesResult"]
 
+# Of values without noise the terms of the evidence are so large that this part of them, for every weight, is nothing.
+ROUNDING = 16 * float(np.finfo(float).eps)
+
 
 @dataclass(frozen=True, eq=False)
 class EvidenceHistory:
@@ -44,7 +47,7 @@ class SparseBayesResult:
 
     status: str
     """"local": no step was found that makes the log evidence larger by more than `tol`; else why it stopped before:
-    "max_iter", "max_seconds", "stopped"."""
+    "max_iter", "max_seconds", "stopped", or "stalled": rounding hides whether a step is one."""
     log_evidence: float
     """The logarithm of the evidence (Laplace's approximation of it for classes)."""
     violation: float
@@ -232,11 +235,17 @@ class SparseBayes(BaseEstimator):
             raise ValueError(
                 "The precisions of the weights leave float64: bring values and basis functions nearer to 1."
             )
+        # For classes it is an estimate, and steps that it promises have been tried.
+        stalled = (
+            self.algorithm == "sequential"
+            and isinstance(model, GaussianModel)
+            and violation > max(2 * self.tol, ROUNDING * model.beta * model.tt * len(weights.members))
+        )
         iteration, values, kinds, sizes = zip(*run.records, strict=True)
         noise = unit**2 / model.beta if isinstance(model, GaussianModel) else None
         return SparseBayesResult(
-            status=run.status or "local",
-            log_evidence=float(model.evidence(weights)) + run.shift,
+            status=run.status or ("stalled" if stalled else "local"),
+            log_evidence=float(model.evidence(weights) + run.shift),
             violation=violation,
             stationarity=float(np.abs(weights.slopes(problem.precision_prior)).max()),
             n_iter=run.n_iter,
