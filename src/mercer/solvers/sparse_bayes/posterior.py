@@ -54,7 +54,11 @@ class Noise:
 
     def empty(self) -> float:
         """The log evidence of a model without basis functions [B eq 7.85], plus the log density of the precision."""
-        return 0.5 * (self.count * np.log(self.beta / (2 * np.pi)) - self.beta * self.tt) + self.log_density()
+        return self.value(self.beta * self.tt)
+
+    def value(self, misfit: float) -> float:
+        """With a misfit that is beta times the sum of the squared errors."""
+        return 0.5 * (self.count * float(np.log(self.beta / (2 * np.pi))) - misfit) + self.log_density()
 
     def log_density(self) -> float:
         """Of the precision."""
@@ -271,6 +275,17 @@ class Posterior:
         s[at] = np.where(determined, 1.0 / variance - alpha, alpha * (s[at] / kept))
         q[at] = np.where(determined, self.mean / variance, alpha * (q[at] / kept))
         return s, q
+
+    def improve_one(self) -> None:
+        """The one precision in the model that brings most, to where it is best: this may be over a hill."""
+        s, q = (factor[self.members] for factor in self.factors())
+        alpha, gain = best_precision(np.maximum(s, OUTSIDE * self.g[self.members]), q, self.prior)
+        gain = np.where(np.isfinite(alpha), gain - gain_at(self.alpha, np.maximum(s, 0.0), q, self.prior), 0.0)
+        j = int(gain.argmax())
+        if gain[j] > 0.0:
+            self.alpha = self.alpha.copy()
+            self.alpha[j] = alpha[j]
+            self.refresh()
 
     def best_step(self, barred: np.ndarray | None = None) -> Step:
         """The addition or removal that makes the evidence largest, of those that are not barred."""

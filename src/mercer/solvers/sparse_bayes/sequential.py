@@ -78,6 +78,8 @@ def _climb_gaussian(model: GaussianModel, candidates: np.ndarray, weights: Weigh
             posterior.take(step)
             steps.append((posterior.value, "add" if step.is_addition else "remove", posterior.m))
         posterior.improve()
+        if posterior.value - before[2] <= run.tol:
+            posterior.improve_one()
         gain = posterior.value - before[2]
         if gain < 0.0:  # what the steps seemed to bring was rounding
             run.note_jitter(posterior.jitter)

@@ -174,11 +174,13 @@ class SparseBayes(BaseEstimator):
         first = self._start(model, start, unit)
         if first is not None:
             run.record(first.value, "start", len(first.members), 0)
+            run.note_jitter(first.jitter)
         if self.algorithm == "sequential":
             weights = climb(model, first, run)
         else:
             assert first is not None
             weights = iterate(model, first, run, by_expectation=self.algorithm == "em")
+        run.settle(weights.value)
         return self._conclude(model, weights, run, unit)
 
     def _start(self, model: GaussianModel | LaplaceModel, start: Any, unit: float) -> Weights | None:
@@ -231,7 +233,7 @@ class SparseBayes(BaseEstimator):
         noise = unit**2 / model.beta if isinstance(model, GaussianModel) else None
         return SparseBayesResult(
             status=run.status or "local",
-            log_evidence=model.evidence(weights) + run.shift,
+            log_evidence=float(model.evidence(weights) + run.shift),
             violation=violation,
             stationarity=float(np.abs(weights.slopes(problem.precision_prior)).max()),
             n_iter=run.n_iter,
