@@ -55,9 +55,9 @@ def naive_sparse_bayes(Phi, t, max_rounds=500):
 
 
 def naive_laplace(Phi, functions, codes, alpha, n_functions):
-    """Mode, covariance and Laplace's evidence [B eqs 7.109-7.114] by plain Newton steps; one function is for two classes.
+    """Mode, covariance and Laplace's evidence [B eqs 7.109-7.114] by plain Newton steps.
 
-    Column a of Phi belongs to function ``functions[a]``.
+    One function is for two classes. Column a of Phi belongs to function ``functions[a]``.
     """
     n, m = Phi.shape
     J = np.zeros((n, n_functions, m))  # derivatives of the functions by the weights

@@ -26,8 +26,6 @@ REMEDIES = {
     "max_iter": "It ran into max_iter. Raise max_iter or tol",
     "max_seconds": "It ran into max_seconds. Raise max_seconds or tol",
     "stopped": "The callback stopped it",
-    "stalled": "Rounding hides whether a step is one: the basis functions are nearly dependent, and the noise is small. "
-    "Use a narrower kernel, or fewer candidates",
 }
 
 

@@ -54,7 +54,11 @@ class Noise:
 
     def empty(self) -> float:
         """The log evidence of a model without basis functions [B eq 7.85], plus the log density of the precision."""
-        return 0.5 * (self.count * np.log(self.beta / (2 * np.pi)) - self.beta * self.tt) + self.log_density()
+        return self.value(self.beta * self.tt)
+
+    def value(self, misfit: float) -> float:
+        """With a misfit that is beta times the sum of the squared errors."""
+        return 0.5 * (self.count * float(np.log(self.beta / (2 * np.pi))) - misfit) + self.log_density()
 
     def log_density(self) -> float:
         """Of the precision."""
@@ -272,6 +276,19 @@ class Posterior:
         q[at] = np.where(determined, self.mean / variance, alpha * (q[at] / kept))
         return s, q
 
+    def improve_one(self) -> None:
+        """The one precision in the model that brings most, to where it is best: this may be over a hill."""
+        s, q = (factor[self.members] for factor in self.factors())
+        known = s > OUTSIDE * self.g[self.members]
+        s = np.where(known, s, 1.0)
+        alpha, gain = best_precision(s, q, self.prior)
+        gain = np.where(known & np.isfinite(alpha), gain - gain_at(self.alpha, s, q, self.prior), 0.0)
+        j = int(gain.argmax())
+        if gain[j] > 0.0:
+            self.alpha = self.alpha.copy()
+            self.alpha[j] = alpha[j]
+            self.refresh()
+
     def best_step(self, barred: np.ndarray | None = None) -> Step:
         """The addition or removal that makes the evidence largest, of those that are not barred."""
         s, q = self.factors()
@@ -286,26 +303,6 @@ class Posterior:
             gain[barred] = 0.0
         j = int(gain.argmax())
         return Step(j, float(alpha[j]), float(gain[j]))
-
-    def re_estimate(self, tol: float) -> float:
-        """The one precision whose best value makes the evidence largest [B eq 7.101]; how much it grows, if by `tol`.
-
-        Where a step of all together is short, one alone may still be far from its place.
-        """
-        s, q = (factor[self.members] for factor in self.factors())
-        alpha, gain = best_precision(np.maximum(s, OUTSIDE * self.g[self.members]), q, self.prior)
-        gain = np.where(np.isfinite(alpha), gain - gain_at(self.alpha, np.maximum(s, 0.0), q, self.prior), 0.0)
-        k = int(gain.argmax())
-        if gain[k] <= tol:
-            return 0.0
-        before, kept = self.value, self.alpha
-        self.alpha = kept.copy()
-        self.alpha[k] = alpha[k]
-        self.refresh()
-        if self.value < before:  # rounding
-            self.alpha = kept
-            self.refresh()
-        return self.value - before
 
     def take(self, step: Step) -> None:
         """Make a step, by updates of rank one [Tipping and Faul 2003, appendix]."""

@@ -47,6 +47,12 @@ class Run:
         self.n_iter += steps
         self.records.append((self.n_iter, value + self.shift, kind, size))
 
+    def settle(self, value: float) -> None:
+        """The last value, computed anew: where it is less than what was kept up to date, that was rounding."""
+        value += self.shift
+        self.records = [(at, min(noted, value), kind, size) for at, noted, kind, size in self.records]
+        self.records[-1] = (self.records[-1][0], value, *self.records[-1][2:])
+
     def note_jitter(self, jitter: float) -> None:
         """The largest that was needed."""
         self.jitter = max(self.jitter, jitter)

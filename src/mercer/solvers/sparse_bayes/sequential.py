@@ -91,8 +91,9 @@ def _climb_gaussian(model: GaussianModel, candidates: np.ndarray, weights: Weigh
             first = max(first, step.gain)
             posterior.take(step)
             steps.append((posterior.value, "add" if step.is_addition else "remove", posterior.m))
-        if posterior.improve() <= run.tol:
-            posterior.re_estimate(run.tol)
+        posterior.improve()
+        if posterior.value - before[2] <= run.tol:
+            posterior.improve_one()
         gain = posterior.value - before[2]
         if gain < 0.0:  # what the steps seemed to bring was rounding
             run.note_jitter(posterior.jitter)

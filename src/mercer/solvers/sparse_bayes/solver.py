@@ -20,9 +20,6 @@ from mercer.solvers.sparse_bayes.together import iterate
 
 __all__ = ["EvidenceHistory", "SparseBayes", "SparseBayesResult"]
 
-# Of values without noise the terms of the evidence are so large that this part of them, for every weight, is nothing.
-ROUNDING = 16 * float(np.finfo(float).eps)
-
 
 @dataclass(frozen=True, eq=False)
 class EvidenceHistory:
@@ -47,12 +44,13 @@ class SparseBayesResult:
 
     status: str
     """"local": no step was found that makes the log evidence larger by more than `tol`; else why it stopped before:
-    "max_iter", "max_seconds", "stopped", or "stalled": rounding hides whether a step is one."""
+    "max_iter", "max_seconds", "stopped"."""
     log_evidence: float
     """The logarithm of the evidence (Laplace's approximation of it for classes)."""
     violation: float
     """By how much the log evidence could still grow by changing one precision alone, or by adding or removing one basis
-    function; for classes as the Gaussian at the mode estimates it."""
+    function; for classes as the Gaussian at the mode estimates it. Larger than `tol` where rounding hides whether a
+    step is one, as for values without noise."""
     stationarity: float
     """The largest slope of the log evidence in the logarithm of a precision in the model; for classes without what the
     mode contributes [B eq 7.115]."""
@@ -182,11 +180,13 @@ class SparseBayes(BaseEstimator):
         first = self._start(model, start, unit)
         if first is not None:
             run.record(first.value, "start", len(first.members), 0)
+            run.note_jitter(first.jitter)
         if self.algorithm == "sequential":
             weights = climb(model, first, run, memory_budget(self.memory))
         else:
             assert first is not None
             weights = iterate(model, first, run, by_expectation=self.algorithm == "em")
+        run.settle(weights.value)
         return self._conclude(model, weights, run, unit)
 
     def _start(self, model: GaussianModel | LaplaceModel, start: Any, unit: float) -> Weights | None:
@@ -222,7 +222,9 @@ class SparseBayes(BaseEstimator):
         problem = model.problem
         order = np.argsort(weights.members, kind="stable")
         scale = unit * np.tile(model.scale, problem.n_functions)[weights.members[order]]
-        violation = weights.largest_gain(problem.precision_prior) if len(weights.members) > 1 else 0.0
+        violation = 0.0
+        if len(weights.members) > 1:  # one always stays
+            violation = weights.largest_gain(problem.precision_prior, model.information(weights.members))
         if self.algorithm == "sequential":
             g, S, Q = model.screen(weights)
             outside = S > OUTSIDE * g
@@ -235,16 +237,10 @@ class SparseBayes(BaseEstimator):
             raise ValueError(
                 "The precisions of the weights leave float64: bring values and basis functions nearer to 1."
             )
-        # For classes it is an estimate, and steps that it promises have been tried.
-        stalled = (
-            self.algorithm == "sequential"
-            and isinstance(model, GaussianModel)
-            and violation > max(2 * self.tol, ROUNDING * model.beta * model.tt * len(weights.members))
-        )
         iteration, values, kinds, sizes = zip(*run.records, strict=True)
         noise = unit**2 / model.beta if isinstance(model, GaussianModel) else None
         return SparseBayesResult(
-            status=run.status or ("stalled" if stalled else "local"),
+            status=run.status or "local",
             log_evidence=float(model.evidence(weights) + run.shift),
             violation=violation,
             stationarity=float(np.abs(weights.slopes(problem.precision_prior)).max()),

@@ -30,6 +30,7 @@ def iterate(model: GaussianModel | LaplaceModel, start: Weights, run: Run, *, by
         if moved.value < before - ROUNDING * abs(before):  # Laplace's approximation changes with the mode
             break
         weights = moved
+        run.note_jitter(weights.jitter)
         run.record(max(weights.value, before), "expectation" if expected else "re-estimate", len(weights.members))
         kept = weights.alpha < INFINITE * model.information(weights.members)
         if not kept.all():
@@ -39,7 +40,6 @@ def iterate(model: GaussianModel | LaplaceModel, start: Weights, run: Run, *, by
             weights = model.at(members, rows, weights.alpha[kept], weights.mean[kept])
         if run.worst <= run.tol:
             break
-    run.note_jitter(weights.jitter)
     return weights
 
 
