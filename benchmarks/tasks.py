@@ -20,6 +20,7 @@ from benchmarks.compare import (
     real,
     regression,
     ridge,
+    rvm,
     spectral,
     strings,
     svc,
@@ -52,6 +53,7 @@ MODULES = (
     ridge,
     spectral,
     gp,
+    rvm,
     lp,
     clustering,
     imports,
@@ -69,6 +71,7 @@ SUMMARIES: dict[str, Callable[[Results], dict | None]] = {
     "sweep": sweep.summary,
     "graphs": graphs.summary,
     "strings": strings.summary,
+    "relevance vectors": rvm.summary,
     "clusters": clustering.summary,
     "import": imports.summary,
 }
