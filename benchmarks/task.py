@@ -18,7 +18,7 @@ class Task:
 
     `setup` makes the data, in the process of each contender, whose name it is told. A contender takes the data and
     does the work once; only that is measured. `quality` turns what the work gave into numbers: a figure counts only
-    where they are equal to those of `mercer` within `tolerance`.
+    where they are equal to those of `mercer` within `tolerance`, or those of `mercer` are better where that may be.
     """
 
     name: str
@@ -27,7 +27,8 @@ class Task:
     setup: Callable[[str], Any]
     contenders: Mapping[str, Callable[[Any], Any]]
     quality: Callable[[Any, Any], Quality] = lambda data, outcome: {}
-    tolerance: Mapping[str, tuple[str, float]] = field(default_factory=dict)  # number -> ("relative"|"absolute", limit)
+    # Number -> (kind, limit): "relative" or "absolute" difference, or ours "at least" or "at most" theirs, so far.
+    tolerance: Mapping[str, tuple[str, float]] = field(default_factory=dict)
     before: Mapping[str, Callable[[Any], object]] = field(default_factory=dict)  # contender -> done off the clock
     unit: Literal["s", "MB"] = "s"  # the time of the work, or by how much it makes the peak of memory grow
     calls: int = 1  # how many calls the work consists of: the figure is that of one
@@ -38,11 +39,12 @@ class Task:
 
 
 def equal_quality(task: Task, ours: Quality, theirs: Quality) -> bool:
-    """Whether two contenders have done the same work."""
+    """Whether two contenders have done the same work, or ours is done better where that may be."""
     for number, (kind, limit) in task.tolerance.items():
-        difference = abs(ours[number] - theirs[number])
+        difference = ours[number] - theirs[number]
+        worse = {"at least": -difference, "at most": difference}.get(kind, abs(difference))
         scale = max(abs(ours[number]), abs(theirs[number])) if kind == "relative" else 1.0
-        if not difference <= limit * scale:
+        if not worse <= limit * scale:
             return False
     return True
 

@@ -1,16 +1,12 @@
 """Several classes learnt in one go, USPS: kernels against kernlab (R), the linear kernel against LIBLINEAR."""
 
-import shutil
-import subprocess
-import sys
-import tempfile
-from functools import cache, partial
-from pathlib import Path
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn import svm
 
+from benchmarks.compare.kernlab import Kernlab, kernlab_is_here
 from benchmarks.real_data import DATA_SETS
 from benchmarks.task import Quality, Task
 from mercer.gram import VectorGram
@@ -23,36 +19,16 @@ USPS = next(data_set for data_set in DATA_SETS if data_set.name == "usps")
 GAMMA = 1.0 / 128.0
 SUBSET = 2000  # samples for kernlab
 
-# R reads the samples once and then waits for a line before it trains, and for another before it predicts.
 KERNLAB = """
-suppressMessages(library(kernlab))
-folder <- commandArgs(TRUE)[1]; type <- commandArgs(TRUE)[2]; sigma <- as.numeric(commandArgs(TRUE)[3])
-train <- as.matrix(read.csv(file.path(folder, "train.csv"), header = FALSE))
-test <- as.matrix(read.csv(file.path(folder, "test.csv"), header = FALSE))
+type <- arguments[1]; sigma <- as.numeric(arguments[2])
+train <- read("train.csv"); test <- read("test.csv")
 y <- factor(train[, 1]); x <- train[, -1]
-orders <- file("stdin", "r")
-cat("ready\\n")
-while (length(order <- readLines(orders, 1)) > 0) {
-  if (order == "train") {
-    machine <- ksvm(x, y, type = type, kernel = "rbfdot", kpar = list(sigma = sigma), C = 1, scaled = FALSE, tol = 1e-3)
-  } else {
-    writeLines(as.character(predict(machine, test[, -1])), file.path(folder, "predicted"))
-  }
-  cat("done\\n")
-}
+actions <- expression(
+  train = machine <- ksvm(x, y, type = type, kernel = "rbfdot", kpar = list(sigma = sigma), C = 1, scaled = FALSE,
+                          tol = 1e-3),
+  predict = write(as.integer(as.character(predict(machine, test[, -1]))), "predicted")
+)
 """
-
-
-@cache
-def kernlab_is_here() -> bool:
-    """Whether R and its package are installed; without them the contender is left out, and a message says so."""
-    here = shutil.which("Rscript") is not None
-    if here:
-        look = ["Rscript", "-e", "library(kernlab)"]
-        here = subprocess.run(look, capture_output=True, check=False).returncode == 0
-    if not here:
-        print("Several classes in one go: R with kernlab is not installed, so that it is left out.", file=sys.stderr)
-    return here
 
 
 class Lesson(NamedTuple):
@@ -62,13 +38,7 @@ class Lesson(NamedTuple):
     label: np.ndarray
     X_test: np.ndarray
     label_test: np.ndarray
-    folder: Path | None = None
-    process: Any = None
-
-    def order(self, what: str) -> None:
-        self.process.stdin.write(f"{what}\n")
-        self.process.stdin.flush()
-        assert self.process.stdout.readline() == "done\n"
+    kernlab: Kernlab | None = None
 
 
 def setup(n: int | None, kind: str, contender: str) -> Lesson:
@@ -77,19 +47,11 @@ def setup(n: int | None, kind: str, contender: str) -> Lesson:
     lesson = Lesson(np.ascontiguousarray(X[:n]), label, X_test, np.searchsorted(names, y_test))
     if contender != "kernlab":
         return lesson
-    folder = Path(tempfile.mkdtemp())
-    (folder / "kernlab.R").write_text(KERNLAB)
-    np.savetxt(folder / "train.csv", np.column_stack([lesson.label, lesson.X]), delimiter=",")
-    np.savetxt(folder / "test.csv", np.column_stack([lesson.label_test, lesson.X_test]), delimiter=",")
-    process = subprocess.Popen(
-        ["Rscript", str(folder / "kernlab.R"), str(folder), kind, str(GAMMA)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    return lesson._replace(folder=folder, process=process)
+    files: dict[str, Any] = {
+        "train.csv": np.column_stack([lesson.label, lesson.X]),
+        "test.csv": np.column_stack([lesson.label_test, lesson.X_test]),
+    }
+    return lesson._replace(kernlab=Kernlab(KERNLAB, files, kind, str(GAMMA)))
 
 
 def with_mercer(build: Any, kernel: Kernel, bias: bool, lesson: Lesson) -> np.ndarray:
@@ -100,14 +62,15 @@ def with_mercer(build: Any, kernel: Kernel, bias: bool, lesson: Lesson) -> np.nd
 
 
 def with_kernlab(lesson: Lesson) -> None:
-    lesson.order("train")
+    assert lesson.kernlab is not None
+    lesson.kernlab.order("train")
 
 
 def test_error(kernel: Kernel, lesson: Lesson, model: np.ndarray | None) -> Quality:
     if model is None:
-        assert lesson.folder is not None
-        lesson.order("predict")
-        predicted = np.loadtxt(lesson.folder / "predicted", dtype=int)
+        assert lesson.kernlab is not None
+        lesson.kernlab.order("predict")
+        predicted = lesson.kernlab.read("predicted", np.int32)
     else:
         predicted = (kernel.dot(lesson.X_test, lesson.X, model[:-1]) + model[-1]).argmax(axis=1)
     return {"test error": float(np.mean(predicted != lesson.label_test))}

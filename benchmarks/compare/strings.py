@@ -1,18 +1,15 @@
 """Gram matrices of kernels on strings: against kernlab (R), against FastSK, and against writing the matrix."""
 
 import importlib.util
-import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from functools import cache, partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.pipeline import make_pipeline
 
-from benchmarks.compare.joint import kernlab_is_here
+from benchmarks.compare.kernlab import Kernlab, kernlab_is_here
 from benchmarks.data import shrunk
 from benchmarks.task import Quality, Results, Task, ratio
 from mercer.datasets import load_splice
@@ -29,22 +26,10 @@ GAPPED = GappedKmer(g=8, k=5)
 GROWING = {"Spectrum(6)": Spectrum(6), "CommonSubstrings()": CommonSubstrings()}
 LENGTHS = (10_000, 100_000, 1_000_000)
 
-# R reads the strings once, then waits for a line before it computes, and for another before it writes the matrix.
 KERNLAB = """
-suppressMessages(library(kernlab))
-folder <- commandArgs(TRUE)[1]
 strings <- as.list(readLines(file.path(folder, "strings")))
-kernel <- stringdot(type = commandArgs(TRUE)[2], length = 4, lambda = 0.5, normalized = FALSE)
-orders <- file("stdin", "r")
-cat("ready\\n")
-while (length(order <- readLines(orders, 1)) > 0) {
-  if (order == "compute") {
-    K <- kernelMatrix(kernel, strings)
-  } else {
-    writeBin(as.vector(K), file.path(folder, "matrix"))
-  }
-  cat("done\\n")
-}
+kernel <- stringdot(type = arguments[1], length = 4, lambda = 0.5, normalized = FALSE)
+actions <- expression(compute = K <- kernelMatrix(kernel, strings), write = write(K, "matrix"))
 """
 
 
@@ -52,13 +37,7 @@ class Strings(NamedTuple):
     """Strings, and for kernlab the R process that knows them."""
 
     X: list[str]
-    folder: Path | None = None
-    process: Any = None
-
-    def order(self, what: str) -> None:
-        self.process.stdin.write(f"{what}\n")
-        self.process.stdin.flush()
-        assert self.process.stdout.readline() == "done\n"
+    kernlab: Kernlab | None = None
 
 
 def random_dna(n: int, length: int) -> list[str]:
@@ -75,18 +54,7 @@ def setup(make: Callable[[], list[str]], kind: str | None, end: str, contender: 
     if contender != "kernlab":
         return Strings([x + end for x in X])
     assert kind is not None
-    folder = Path(tempfile.mkdtemp())
-    (folder / "kernlab.R").write_text(KERNLAB)
-    (folder / "strings").write_text("\n".join(X) + "\n")
-    process = subprocess.Popen(
-        ["Rscript", str(folder / "kernlab.R"), str(folder), kind],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    return Strings(X, folder, process)
+    return Strings(X, Kernlab(KERNLAB, {"strings": X}, kind))
 
 
 def with_mercer(kernel: Kernel, strings: Strings) -> np.ndarray:
@@ -94,7 +62,8 @@ def with_mercer(kernel: Kernel, strings: Strings) -> np.ndarray:
 
 
 def with_kernlab(strings: Strings) -> None:
-    strings.order("compute")
+    assert strings.kernlab is not None
+    strings.kernlab.order("compute")
 
 
 def writing(strings: Strings) -> np.ndarray:
@@ -142,9 +111,9 @@ def learnt(lesson: Labelled) -> Any:
 def checksum(strings: Strings, K: np.ndarray | None) -> Quality:
     """Two numbers that the whole matrix is part of."""
     if K is None:
-        assert strings.folder is not None
-        strings.order("write")
-        K = np.fromfile(strings.folder / "matrix").reshape(len(strings.X), -1)
+        assert strings.kernlab is not None
+        strings.kernlab.order("write")
+        K = strings.kernlab.read("matrix").reshape(len(strings.X), -1)
     weights = np.cos(np.arange(len(K)))
     return {"trace": float(np.trace(K)), "weighted sum": float(weights @ K @ weights)}
 
