@@ -91,7 +91,6 @@ class Model(ABC):
             self.scale = np.where(norms > 0, 1.0 / norms, 0.0)
         self.squares = squares * np.square(self.scale)
         self.products = products * self.scale
-        self.kernel_evaluations = problem.design.m * problem.design.n
 
     def _pass(self, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Weighted squared norms of all basis functions, shape (m,), and their products with k vectors, (k, m)."""

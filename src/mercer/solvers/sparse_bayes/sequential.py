@@ -17,9 +17,9 @@ __all__ = ["climb"]
 # left to do among these.
 WORKING_VALUES, WORKING_SET, NEAR_SET, SMALLEST_SET = 1 << 22, 512, 128, 32
 # Most steps on one Gaussian that stands for the likelihood of classes.
-LARGEST_BATCH = 8
+LARGEST_BATCH = 16
 # A round among some of the candidates ends when it brings less than this part of what it has brought.
-EARLY = 0.03
+EARLY = 0.02
 # Most steps of one precision before one of all.
 BATCH = 16
 # Additions that bring less than this part of the best of a batch wait: they may not be worth it afterwards.
@@ -125,7 +125,7 @@ def _climb_laplace(model: LaplaceModel, candidates: np.ndarray, weights: Weights
         inside = np.array([place[int(c)] for c in weights.members])
         posterior = model.posterior(candidates, rows, inside, weights)
         steps: list[int] = []
-        while len(steps) < min(batch, max(LARGEST_BATCH, posterior.m // 8)):
+        while len(steps) < batch:
             step = posterior.best_step(barred)
             if step.gain <= run.tol:
                 break
@@ -149,7 +149,7 @@ def _climb_laplace(model: LaplaceModel, candidates: np.ndarray, weights: Weights
                     break
             elif gain <= enough * (weights.value - began):
                 break
-            batch = min(2 * batch, LARGEST_BATCH)
+            batch = min(2 * batch, max(LARGEST_BATCH, len(at) // 8))
         elif not steps:
             break
         else:
