@@ -12,6 +12,7 @@ from mercer.solvers.base import Callback
 from mercer.solvers.sparse_bayes.analysis import best_precision
 from mercer.solvers.sparse_bayes.models import GaussianModel, LaplaceModel, Weights, make_model
 from mercer.solvers.sparse_bayes.posterior import OUTSIDE
+from mercer.solvers.sparse_bayes.restart import climb_from_many
 from mercer.solvers.sparse_bayes.run import Run
 from mercer.solvers.sparse_bayes.sequential import climb
 from mercer.solvers.sparse_bayes.together import iterate
@@ -28,7 +29,8 @@ class EvidenceHistory:
     log_evidence: np.ndarray
     """The log evidence then, plus the log densities of the precisions where they have a prior; it never falls."""
     kind: np.ndarray
-    """What the step was: "start", "add", "remove", "re-estimate", "expectation"; "steps" is several."""
+    """What the step was: "start", "add", "remove", "re-estimate", "expectation"; "steps" is several, "restart"
+    the model of another start."""
     size: np.ndarray
     """How many weights the model had."""
 
@@ -83,7 +85,8 @@ class SparseBayes(BaseEstimator):
     noise, take a damped Newton step together, in place of the re-estimation of one after the other. Of many candidates,
     those that promise most are looked at step by step, and all of them when nothing is left to do among these. For
     classes the steps are made on the Gaussian that stands for the likelihood at the mode, and taken back where the
-    evidence has not grown.
+    evidence has not grown. Wide basis functions say nothing one by one: where a search ends with few, others follow
+    that begin with many, and the best model is kept.
 
     Parameters
     ----------
@@ -172,7 +175,10 @@ class SparseBayes(BaseEstimator):
         if first is not None:
             run.record(first.value, "start", len(first.members), 0)
         if self.algorithm == "sequential":
+            beta = model.beta
             weights = climb(model, first, run)
+            if first is None:
+                weights = climb_from_many(model, weights, beta, run)
         else:
             assert first is not None
             weights = iterate(model, first, run, by_expectation=self.algorithm == "em")
