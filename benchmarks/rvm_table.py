@@ -80,7 +80,6 @@ STUDIES = (
     Study("diabetes", lambda: load_diabetes(return_X_y=True), 350, True),
     from_file("concrete", "concrete.csv", 700, True),
     Study("abalone", partial(read_abalone, DATASETS / "abalone.csv"), 700, True, DATASETS / "abalone.csv"),
-    from_file("pumadyn-32nm", "pumadyn32nm.csv.gz", 700, True),
     from_file("Pima", "pima.csv", 200),
     from_file("banana", "ida_banana.csv", 400),
     from_file("breast cancer", "ida_breast_cancer.csv", 200),

@@ -1,5 +1,8 @@
 """Other starts, for searches that have ended with next to nothing."""
 
+from copy import copy
+from dataclasses import replace
+
 import numpy as np
 
 from mercer.solvers.sparse_bayes.models import GaussianModel, LaplaceModel, Weights
@@ -30,21 +33,29 @@ def climb_from_many(model: GaussianModel | LaplaceModel, weights: Weights, beta:
         return weights
     best, best_beta = weights, model.beta
     for loose in LOOSE:
-        left = None if run.max_seconds is None else run.max_seconds - run.seconds
-        another = Run(run.tol, run.max_iter - run.n_iter, left, run.callback)
+        another = _within(run)
         model.beta = beta
         other = climb(model, model.at(members, rows, loose * model.information(members)), another)
-        run.n_iter += another.n_iter
-        run.note_jitter(another.jitter)
-        run.status = another.status
+        run.n_iter, run.jitter, run.status = another.n_iter, another.jitter, another.status
         if other.value > best.value:
             best, best_beta = other, model.beta
+        known = run.records[-1][1]
+        run.record(best.value, "restart", len(best.members), 0)
+        at, value, kind, size = run.records[-1]
+        run.records[-1] = (at, max(value, known), kind, size)  # the same value, up to rounding
         if run.status:
             break
     model.beta = best_beta
-    if best is not weights:
-        run.record(best.value, "restart", len(best.members), 0)
     return best
+
+
+def _within(run: Run) -> Run:
+    """A run within the limits of another, records of its own; who watches is told of no value below the known one."""
+    inner, tell, known = copy(run), run.callback, run.records[-1][1]
+    inner.records = []
+    if tell is not None:
+        inner.callback = lambda progress: tell(replace(progress, objective=max(progress.objective, known)))
+    return inner
 
 
 def _spread(model: GaussianModel | LaplaceModel) -> tuple[np.ndarray, np.ndarray]:

@@ -29,8 +29,8 @@ class EvidenceHistory:
     log_evidence: np.ndarray
     """The log evidence then, plus the log densities of the precisions where they have a prior; it never falls."""
     kind: np.ndarray
-    """What the step was: "start", "add", "remove", "re-estimate", "expectation"; "steps" is several, "restart"
-    the model of another start."""
+    """What the step was: "start", "add", "remove", "re-estimate", "expectation"; "steps" is several,
+    "restart" the better of what there was and what another start led to."""
     size: np.ndarray
     """How many weights the model had."""
 
