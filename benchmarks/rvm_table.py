@@ -24,7 +24,7 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks.real_data import DATASETS, table
 from mercer import RelevanceVectorClassifier, RelevanceVectorRegressor, TunedSVC, TunedSVR
-from mercer.datasets import load_ionosphere, load_sonar, load_vehicle
+from mercer.datasets import load_ionosphere, load_sonar
 from mercer.kernels import RBF
 
 SPLITS, FOLDS = 5, 5
@@ -89,7 +89,6 @@ STUDIES = (
     from_file("image", "ida_image.csv.gz", 1300),
     Study("ionosphere", lambda: load_ionosphere(return_X_y=True), 250),
     Study("sonar", lambda: load_sonar(return_X_y=True), 150),
-    Study("vehicle (4 classes)", lambda: load_vehicle(return_X_y=True), 600),
 )
 
 
