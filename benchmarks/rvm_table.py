@@ -24,7 +24,7 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks.real_data import DATASETS, table
 from mercer import RelevanceVectorClassifier, RelevanceVectorRegressor, TunedSVC, TunedSVR
-from mercer.datasets import load_ionosphere, load_sonar, load_vehicle
+from mercer.datasets import load_ionosphere, load_sonar
 from mercer.kernels import RBF
 
 SPLITS, FOLDS = 5, 5
@@ -80,7 +80,6 @@ STUDIES = (
     Study("diabetes", lambda: load_diabetes(return_X_y=True), 350, True),
     from_file("concrete", "concrete.csv", 700, True),
     Study("abalone", partial(read_abalone, DATASETS / "abalone.csv"), 700, True, DATASETS / "abalone.csv"),
-    from_file("pumadyn-32nm", "pumadyn32nm.csv.gz", 700, True),
     from_file("Pima", "pima.csv", 200),
     from_file("banana", "ida_banana.csv", 400),
     from_file("breast cancer", "ida_breast_cancer.csv", 200),
@@ -90,7 +89,6 @@ STUDIES = (
     from_file("image", "ida_image.csv.gz", 1300),
     Study("ionosphere", lambda: load_ionosphere(return_X_y=True), 250),
     Study("sonar", lambda: load_sonar(return_X_y=True), 150),
-    Study("vehicle (4 classes)", lambda: load_vehicle(return_X_y=True), 600),
 )
 
 

@@ -226,6 +226,11 @@ class RelevanceVectorMachine(KernelMachine):
                 self.kernel_, samples, centers, bool(self.fit_intercept), lambda kernel: fit([kernel]), owner
             )
         posed, self._results = fit(self._kernels)
+        if self.gamma == "evidence":
+            # What was of use for other widths may still be there: begin anew, and keep the better.
+            last[:] = []
+            anew = fit(self._kernels)[1]
+            self._results = max(self._results, anew, key=lambda found: sum(one.log_evidence for one in found))
         self._keep_model(X, posed[0].design.m)
 
     def _starts(self) -> Sequence[SparseBayesResult | None]:

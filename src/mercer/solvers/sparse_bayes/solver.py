@@ -14,6 +14,7 @@ from mercer.solvers.base import Callback
 from mercer.solvers.sparse_bayes.analysis import best_precision
 from mercer.solvers.sparse_bayes.models import GaussianModel, LaplaceModel, Weights, make_model
 from mercer.solvers.sparse_bayes.posterior import OUTSIDE
+from mercer.solvers.sparse_bayes.restart import climb_from_many
 from mercer.solvers.sparse_bayes.run import Run
 from mercer.solvers.sparse_bayes.sequential import climb
 from mercer.solvers.sparse_bayes.together import iterate
@@ -30,7 +31,8 @@ class EvidenceHistory:
     log_evidence: np.ndarray
     """The log evidence then, plus the log densities of the precisions where they have a prior; it never falls."""
     kind: np.ndarray
-    """What the step was: "start", "add", "remove", "re-estimate", "expectation"; "steps" is several."""
+    """What the step was: "start", "add", "remove", "re-estimate", "expectation"; "steps" is several,
+    "restart" the better of what there was and what another start led to."""
     size: np.ndarray
     """How many weights the model had."""
 
@@ -86,7 +88,8 @@ class SparseBayes(BaseEstimator):
     noise, take a damped Newton step together, in place of the re-estimation of one after the other. Of many candidates,
     those that promise most are looked at step by step, and all of them when nothing is left to do among these. For
     classes the steps are made on the Gaussian that stands for the likelihood at the mode, and taken back where the
-    evidence has not grown.
+    evidence has not grown. Wide basis functions say nothing one by one: where a search ends with few, others follow
+    that begin with many, and the best model is kept.
 
     Parameters
     ----------
@@ -182,7 +185,10 @@ class SparseBayes(BaseEstimator):
             run.record(first.value, "start", len(first.members), 0)
             run.note_jitter(first.jitter)
         if self.algorithm == "sequential":
-            weights = climb(model, first, run, memory_budget(self.memory))
+            beta, memory = model.beta, memory_budget(self.memory)
+            weights = climb(model, first, run, memory)
+            if first is None:
+                weights = climb_from_many(model, weights, beta, run, memory)
         else:
             assert first is not None
             weights = iterate(model, first, run, by_expectation=self.algorithm == "em")
