@@ -59,7 +59,11 @@ def test_kernels_need_not_be_definite(kind, curve):
     if kind is RelevanceVectorRegressor:
         augmented = kind(kernel, variance="augmented").fit(X, y)  # of a negative k(x, x), too
         assert (kernel.diag(X) < 0).any()
-        assert np.isfinite(outputs(augmented, X)).all()
+        assert (augmented.predict(X, return_std=True)[1] >= machine.predict(X, return_std=True)[1]).all()
+        linear = kind("linear", variance="augmented").fit(X, y)
+        mean, std = linear.predict(np.zeros((1, 1)), return_std=True)  # a basis function of nothing but zeros
+        assert_allclose(mean, linear.intercept_)
+        assert_allclose(std, kind("linear").fit(X, y).predict(np.zeros((1, 1)), return_std=True)[1])
 
 
 @both
@@ -78,9 +82,12 @@ def test_words_and_graphs_are_samples_too(kind, rng):
 
 @both
 def test_several_kernels_at_once(kind, curve):
-    X, y = lesson(kind, *curve)
-    kernels = [RBF(gamma=0.05), RBF(gamma=5.0)]
+    X, y = curve
+    bumps = np.exp(-20 * (X[:, 0] - 2) ** 2) - np.exp(-20 * (X[:, 0] + 1) ** 2)
+    X, y = lesson(kind, X, np.sin(X[:, 0] / 2) + bumps + 0.1 * y)
+    kernels = [RBF(gamma=0.1), RBF(gamma=20.0)]
     machine = kind(kernels).fit(X, y)
+    assert set(machine.relevance_kernel_) == {0, 1}
     assert len(machine.relevance_kernel_) == len(machine.relevance_) == len(machine.relevance_vectors_)
     new = X[:7] + 0.3
     values = machine.basis_values(new)
@@ -155,6 +162,11 @@ def test_samples_of_weight_zero_are_as_if_they_were_not_there(kind, curve):
     without = kind(RBF(gamma=1.0)).fit(X[weight > 0], y[weight > 0])
     assert_array_equal(weighted.relevance_, np.flatnonzero(weight)[without.relevance_])
     assert_allclose(weighted.log_evidence_, without.log_evidence_, rtol=1e-10)
+    some = kind(RBF(gamma=1.0), candidates=[1, 30, 50, 61]).fit(X, y, sample_weight=weight)
+    places = np.searchsorted(np.flatnonzero(weight), [1, 30, 50, 61])
+    without = kind(RBF(gamma=1.0), candidates=places).fit(X[weight > 0], y[weight > 0])
+    assert_allclose(some.log_evidence_, without.log_evidence_, rtol=1e-10)
+    assert_array_equal(some.relevance_vectors_, without.relevance_vectors_)
 
 
 @both
