@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer.errors import DomainError
 from mercer.kernels import RBF, Sigmoid, Spectrum, WeisfeilerLehman
 from mercer.rvm import RelevanceVectorClassifier, RelevanceVectorRegressor
+from mercer.solvers import SparseBayes
 
 both = pytest.mark.parametrize("kind", [RelevanceVectorRegressor, RelevanceVectorClassifier])
 every_algorithm = pytest.mark.parametrize("algorithm", ["sequential", "reestimation", "em"])
@@ -333,6 +334,24 @@ def test_limits_and_callbacks_are_told(kind, curve):
     assert machine.result_.status == "stopped"
     assert seen[0].objective <= seen[1].objective
     assert np.isfinite(outputs(machine, X)).all()
+
+
+def test_limits_are_those_of_the_whole_fit(curve, monkeypatch):
+    X, y = curve
+    Y, calls = np.stack([y, y**2, y**3], axis=1), []
+    with pytest.warns(ConvergenceWarning, match="status stopped"):
+        machine = RelevanceVectorRegressor(callback=lambda progress: calls.append(1) or len(calls) == 2).fit(X, Y)
+    assert [result.status for result in machine.result_] == ["stopped"] * 3
+    assert len(calls) == 2
+    given = []
+    monkeypatch.setattr(
+        "mercer.rvm.base.SparseBayes",
+        lambda *args, max_seconds, **options: given.append(max_seconds) or SparseBayes(*args, **options),
+    )
+    RelevanceVectorRegressor(max_seconds=100.0).fit(X, Y)
+    assert 100.0 > given[0] > given[1] > given[2] > 0
+    RelevanceVectorRegressor().fit(X, Y)
+    assert given[3:] == [None] * 3
 
 
 @both

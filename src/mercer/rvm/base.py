@@ -1,6 +1,7 @@
 """What relevance vector machines share: basis functions in, a sparse posterior out."""
 
 from collections.abc import Callable, Sequence
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from mercer.machines import KernelMachine
 from mercer.parameters import Choice, Number
 from mercer.problems import Gamma, SparseBayesProblem
 from mercer.rvm.widths import widest
-from mercer.solvers import SparseBayes, SparseBayesResult
+from mercer.solvers import Progress, SparseBayes, SparseBayesResult
 
 __all__ = ["RelevanceVectorMachine"]
 
@@ -56,6 +57,26 @@ class Candidates:
         if given.ndim == 1 and given.size and given.dtype.kind in "iu":
             return None
         return f"must be None, an int >= 1 or an array of positions of samples, got {value!r}."
+
+
+class _Limits:
+    """Limits of a fit, however many problems it solves."""
+
+    def __init__(self, max_seconds: float | None, callback: Callable | None):
+        self._ends = None if max_seconds is None else perf_counter() + max_seconds
+        self._callback, self._stopped = callback, False
+        self.callback = None if callback is None else self._ask
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Positive, or None."""
+        return None if self._ends is None else max(self._ends - perf_counter(), np.finfo(float).tiny)
+
+    def _ask(self, progress: Progress) -> bool:
+        """Whether the callback stops, or has done so."""
+        assert self._callback is not None
+        self._stopped = self._stopped or bool(self._callback(progress))
+        return self._stopped
 
 
 class RelevanceVectorMachine(KernelMachine):
@@ -186,13 +207,17 @@ class RelevanceVectorMachine(KernelMachine):
         used = np.flatnonzero(weight)
         self._resolve_kernel(X, weight)
         self._centers = self._choose_centers(X, weight)
-        solver = SparseBayes(self.algorithm, tol=self.tol, max_iter=self.max_iter, max_seconds=self.max_seconds)
+        limits = _Limits(self.max_seconds, self.callback)
+
+        def solve(problem: SparseBayesProblem, start: SparseBayesResult | None) -> SparseBayesResult:
+            solver = SparseBayes(self.algorithm, tol=self.tol, max_iter=self.max_iter, max_seconds=limits.seconds_left)
+            return solver.solve(problem, start, limits.callback)
 
         def fit(kernels: Sequence[Any]) -> tuple[list[SparseBayesProblem], list[SparseBayesResult]]:
             posed = problems(self._make_design(X, used, kernels))
             if len(last) != len(posed) or any(p.n_weights != old.n_weights for p, old in zip(posed, last, strict=True)):
                 last[:] = [None] * len(posed)
-            last[:] = [solver.solve(p, old, self.callback) for p, old in zip(posed, last, strict=True)]
+            last[:] = [solve(p, old) for p, old in zip(posed, last, strict=True)]
             return posed, list(last)
 
         if self.gamma == "evidence":
