@@ -11,6 +11,7 @@ from mercer.kernels import RBF, Spectrum
 from mercer.problems import Gamma, SparseBayesProblem
 from mercer.solvers import SparseBayes
 from mercer.solvers.sparse_bayes import best_precision, gain_at, sequential
+from mercer.solvers.sparse_bayes.models import LaplaceModel
 from mercer.solvers.sparse_bayes.posterior import Posterior, Step
 
 ALGORITHMS = ["sequential", "reestimation", "em"]
@@ -224,6 +225,28 @@ def test_a_small_working_set_leads_to_a_maximum_too(likelihood, monkeypatch):
     assert (np.diff(some.history.log_evidence) >= -1e-9).all()
     if likelihood == "gaussian":
         assert some.violation <= 0.01
+
+
+def test_probabilities_of_one_leave_the_curvature_definite():
+    """Where one class has all but rounding, 1 - P would be zero beside products that are not."""
+    problem = posed("softmax", n=3, m=3)
+    P = problem.probabilities(np.array([[50.0, 0.0, 0.0], [0.0, 60.0, 0.0], [10.0, 0.0, 0.0]]))
+    for i in range(3):
+        B = np.array([[problem.curvature(P, k, l)[i] for l in range(3)] for k in range(3)])  # noqa: E741
+        assert (B.diagonal() > 0).all()
+        assert_allclose(B.sum(axis=1), 0.0, atol=1e-15 * B.diagonal())
+
+
+@pytest.mark.parametrize("likelihood", ["logistic", "softmax"])
+def test_a_mode_is_not_looked_for_from_afar(likelihood, monkeypatch):
+    problem, seen = posed(likelihood), []
+    model, members, curvature = LaplaceModel(problem), np.arange(6), type(problem).curvature
+    rows, alpha = model.rows(members), np.full(6, 0.1)
+    monkeypatch.setattr(type(problem), "curvature", lambda *args: seen.append(1) or curvature(*args))
+    near, steps = model.at(members, rows, alpha), len(seen)
+    far = model.at(members, rows, alpha, np.full(6, 1e6))
+    assert len(seen) == 2 * steps  # it begins with zero, as the first did
+    assert_array_equal(far.mean, near.mean)
 
 
 # --- starts and limits ------------------------------------------------------------------------------------

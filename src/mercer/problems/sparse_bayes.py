@@ -31,7 +31,7 @@ class Gamma:
         return self.shape * (np.log(x / self.shape) - (x / self.shape - 1))
 
     def __bool__(self) -> bool:
-        return self.shape > 0 or self.rate > 0
+        return bool(self.shape > 0 or self.rate > 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,4 +98,8 @@ class SparseBayesProblem:
 
     def curvature(self, P: np.ndarray, k: int, l: int) -> np.ndarray:  # noqa: E741
         """Minus its second derivative by the functions k and l [B eq 7.111], shape (n,)."""
-        return self.weight * P[k] * ((k == l) - P[l])
+        if k != l:
+            return -self.weight * P[k] * P[l]
+        # The others, not one less this: so it is positive where this is one to rounding.
+        others = 1.0 - P[k] if len(P) == 1 else np.delete(P, k, axis=0).sum(axis=0)
+        return self.weight * P[k] * others

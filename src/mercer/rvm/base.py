@@ -1,7 +1,7 @@
 """What relevance vector machines share: basis functions in, a sparse posterior out."""
 
-import time
 from collections.abc import Callable, Sequence
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from mercer.machines import KernelMachine
 from mercer.parameters import Choice, Number
 from mercer.problems import Gamma, SparseBayesProblem
 from mercer.rvm.widths import widest
-from mercer.solvers import SparseBayes, SparseBayesResult
+from mercer.solvers import Progress, SparseBayes, SparseBayesResult
 
 __all__ = ["RelevanceVectorMachine"]
 
@@ -27,10 +27,6 @@ REMEDIES = {
     "max_seconds": "It ran into max_seconds. Raise max_seconds or tol",
     "stopped": "The callback stopped it",
 }
-
-
-# What is left of max_seconds when nothing is left, so that a fit ends with a model.
-SHORTEST = 1e-9
 
 
 class Prior:
@@ -72,6 +68,26 @@ class Width:
         if value is None or (isinstance(value, str) and value == "evidence"):
             return None
         return f"must be None or 'evidence', got {value!r}; a width is a parameter of the kernel, as in RBF(gamma=0.5)."
+
+
+class _Limits:
+    """Limits of a fit, however many problems it solves."""
+
+    def __init__(self, max_seconds: float | None, callback: Callable | None):
+        self._ends = None if max_seconds is None else perf_counter() + max_seconds
+        self._callback, self._stopped = callback, False
+        self.callback = None if callback is None else self._ask
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Positive, or None."""
+        return None if self._ends is None else max(self._ends - perf_counter(), np.finfo(float).tiny)
+
+    def _ask(self, progress: Progress) -> bool:
+        """Whether the callback stops, or has done so."""
+        assert self._callback is not None
+        self._stopped = self._stopped or bool(self._callback(progress))
+        return self._stopped
 
 
 class RelevanceVectorMachine(KernelMachine):
@@ -202,15 +218,17 @@ class RelevanceVectorMachine(KernelMachine):
         used = np.flatnonzero(weight)
         self._resolve_kernel(X, weight)
         self._centers = self._choose_centers(X, weight)
-        began = time.perf_counter()
+        limits = _Limits(self.max_seconds, self.callback)
 
-        def solve(problem: SparseBayesProblem, start: Any) -> SparseBayesResult:
-            spent = time.perf_counter() - began
-            left = None if self.max_seconds is None else max(self.max_seconds - spent, SHORTEST)
+        def solve(problem: SparseBayesProblem, start: SparseBayesResult | None) -> SparseBayesResult:
             solver = SparseBayes(
-                self.algorithm, tol=self.tol, max_iter=self.max_iter, max_seconds=left, memory=self.memory
+                self.algorithm,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                max_seconds=limits.seconds_left,
+                memory=self.memory,
             )
-            return solver.solve(problem, start, self.callback)
+            return solver.solve(problem, start, limits.callback)
 
         def fit(kernels: Sequence[Any]) -> tuple[list[SparseBayesProblem], list[SparseBayesResult]]:
             posed = problems(self._make_design(X, used, kernels))

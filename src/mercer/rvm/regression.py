@@ -44,7 +44,7 @@ class RelevanceVectorRegressor(KernelRegressor, RelevanceVectorMachine):
         Which samples may be relevance vectors: all, so many drawn at random, or those at these positions. With
         ``basis="precomputed"``: which columns.
     noise : float > 0 or None, default=None
-        The variance of the noise; None: learnt.
+        The variance of the noise, at least 1e-14 of the square of the largest value; None: learnt.
     alpha_prior, noise_prior : None or (shape, rate), default=None
         Gamma priors of the precisions of the weights and of the noise; the posterior density of their logarithms is
         maximised. A basis function that is out of the model is not counted.
@@ -120,6 +120,10 @@ class RelevanceVectorRegressor(KernelRegressor, RelevanceVectorMachine):
     -----
     O(n^2 r) time for n samples and r relevance vectors and each of some tens of looks at all candidates; memory O(n^2)
     as far as `memory` allows, else O(n (r + 512)). Prediction O(r) for each sample.
+
+    The noise that is learnt has a variance of 1e-10 of the mean square of the values at least (``result_.at_limit``
+    tells when it ends there). Values with a mean of more than 1e4 times their spread should be centred first, or the
+    noise hides what they have to say.
 
     The evidence has many local maxima; the order of the samples does not matter beyond rounding, which may decide
     between basis functions that are equally good. By BLAS and LAPACK: equal up to rounding for any number of threads.

@@ -297,6 +297,9 @@ class LaplaceModel(Model):
         mean = np.zeros(len(members)) if mean is None else mean
         F = self.values(members, rows, mean)
         value = problem.log_likelihood(F) - 0.5 * float(alpha @ (mean * mean))
+        nothing = -float(problem.weight.sum()) * np.log(max(problem.n_functions, 2))
+        if value < nothing:  # a Gaussian far from its likelihood: from zero it is nearer
+            mean, F, value = np.zeros_like(mean), np.zeros_like(F), nothing
         worst = 0.0
         for _ in range(NEWTON_STEPS):
             P = problem.probabilities(F)

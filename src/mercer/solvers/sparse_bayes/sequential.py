@@ -105,7 +105,7 @@ def _climb_gaussian(model: GaussianModel, candidates: np.ndarray, weights: Weigh
             one_by_one = True
             continue
         for value, kind, size in steps:
-            run.record(min(value, posterior.value), kind, size)
+            run.record(min(max(value, before[2]), posterior.value), kind, size)
         run.record(posterior.value, "re-estimate", posterior.m)
         little = gain <= max(run.tol, enough * (posterior.value - weights.value))
         if little and (steps or enough or posterior.best_step().gain <= run.tol):

@@ -36,8 +36,9 @@ def iterate(model: GaussianModel | LaplaceModel, start: Weights, run: Run, *, by
         if not kept.all():
             if not kept.any():
                 kept[np.argmin(weights.alpha)] = True
-            members, rows = weights.members[kept], rows[kept]
-            weights = model.at(members, rows, weights.alpha[kept], weights.mean[kept])
+            fewer = model.at(weights.members[kept], rows[kept], weights.alpha[kept], weights.mean[kept])
+            if fewer.value >= weights.value - ROUNDING * abs(weights.value):
+                weights, rows = fewer, rows[kept]
         if run.worst <= run.tol:
             break
     return weights
