@@ -221,13 +221,7 @@ class RelevanceVectorMachine(KernelMachine):
         limits = _Limits(self.max_seconds, self.callback)
 
         def solve(problem: SparseBayesProblem, start: SparseBayesResult | None) -> SparseBayesResult:
-            solver = SparseBayes(
-                self.algorithm,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                max_seconds=limits.seconds_left,
-                memory=self.memory,
-            )
+            solver = SparseBayes(self.algorithm, tol=self.tol, max_iter=self.max_iter, max_seconds=limits.seconds_left)
             return solver.solve(problem, start, limits.callback)
 
         def fit(kernels: Sequence[Any]) -> tuple[list[SparseBayesProblem], list[SparseBayesResult]]:
@@ -244,7 +238,7 @@ class RelevanceVectorMachine(KernelMachine):
                 self.kernel_, samples, centers, bool(self.fit_intercept), lambda kernel: fit([kernel]), owner
             )
         posed, self._results = fit(self._kernels)
-        if self.gamma == "evidence":
+        if self.gamma == "evidence" and all(result.status == "local" for result in self._results):
             # What was of use for other widths may still be there: begin anew, and keep the better.
             last[:] = []
             anew = fit(self._kernels)[1]

@@ -19,9 +19,7 @@ MANY, VALUES = 50, 1 << 22
 LOOSE = (1e-6, 1e-9)
 
 
-def climb_from_many(
-    model: GaussianModel | LaplaceModel, weights: Weights, beta: float, run: Run, memory: int
-) -> Weights:
+def climb_from_many(model: GaussianModel | LaplaceModel, weights: Weights, beta: float, run: Run) -> Weights:
     """The best of a model and of where climbs from many basis functions of large variance lead.
 
     Wide basis functions are nearly the same: the targets are in their differences, of which no single one says
@@ -37,7 +35,7 @@ def climb_from_many(
     for loose in LOOSE:
         another = _within(run)
         model.beta = beta
-        other = climb(model, model.at(members, rows, loose * model.information(members)), another, memory)
+        other = climb(model, model.at(members, rows, loose * model.information(members)), another)
         run.n_iter, run.jitter, run.status = another.n_iter, another.jitter, another.status
         if other.value > best.value:
             best, best_beta = other, model.beta

@@ -13,9 +13,8 @@ from mercer.solvers.sparse_bayes.run import Run
 __all__ = ["climb"]
 
 # Values of basis functions that are looked at step by step, but of so many functions at least if so many are worth it,
-# of so many if few are, and of the last number however little memory there is. All others are looked at when nothing is
-# left to do among these.
-WORKING_VALUES, WORKING_SET, NEAR_SET, SMALLEST_SET = 1 << 22, 512, 128, 32
+# and of so many if few are. All others are looked at when nothing is left to do among these.
+WORKING_VALUES, WORKING_SET, NEAR_SET = 1 << 22, 512, 128
 # Most steps on one Gaussian that stands for the likelihood of classes.
 LARGEST_BATCH = 16
 # A round among some of the candidates ends when it brings less than this part of what it has brought.
@@ -26,11 +25,8 @@ BATCH = 16
 LEAST_PART = 0.1
 
 
-def climb(model: GaussianModel | LaplaceModel, start: Weights | None, run: Run, memory: int) -> Weights:
-    """Sequential steps until none, over all candidates, makes the log evidence larger by more than the tolerance.
-
-    Candidates are looked at step by step as far as their values take half of the memory, in bytes.
-    """
+def climb(model: GaussianModel | LaplaceModel, start: Weights | None, run: Run) -> Weights:
+    """Sequential steps until none, over all candidates, makes the log evidence larger by more than the tolerance."""
     weights, enough = start, EARLY
     climb_among: Any = _climb_gaussian if isinstance(model, GaussianModel) else _climb_laplace
     n = model.problem.design.n
@@ -49,7 +45,7 @@ def climb(model: GaussianModel | LaplaceModel, start: Weights | None, run: Run, 
                 return weights
             enough = 0.0
         chosen = np.flatnonzero(outside)
-        size = min(max(WORKING_SET, WORKING_VALUES // n), max(SMALLEST_SET, memory // (16 * n)))
+        size = max(WORKING_SET, WORKING_VALUES // n)
         if len(chosen) <= size:
             enough = 0.0
         else:  # by q^2 / s, which tells those that are nearly worth it from others that are not

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from mercer.gram.memory import check_memory, memory_budget
 from mercer.parameters import Choice, Number, check_parameters
 from mercer.problems.sparse_bayes import Gamma, SparseBayesProblem
 from mercer.solvers.base import Callback
@@ -103,8 +102,6 @@ class SparseBayes(BaseEstimator):
         Most steps.
     max_seconds : float > 0 or None, default=None
         Most seconds.
-    memory : float > 0 or "auto", default="auto"
-        Megabytes for values of basis functions; with less of it, fewer candidates are looked at step by step.
 
     See Also
     --------
@@ -144,12 +141,11 @@ class SparseBayes(BaseEstimator):
         "max_seconds": Number(0, above=True, none=True),
     }
 
-    def __init__(self, algorithm="sequential", *, tol=0.01, max_iter=100_000, max_seconds=None, memory="auto"):
+    def __init__(self, algorithm="sequential", *, tol=0.01, max_iter=100_000, max_seconds=None):
         self.algorithm = algorithm
         self.tol = tol
         self.max_iter = max_iter
         self.max_seconds = max_seconds
-        self.memory = memory
 
     def solve(
         self,
@@ -173,7 +169,6 @@ class SparseBayes(BaseEstimator):
         SparseBayesResult
         """
         check_parameters(self)
-        check_memory(self.memory)
         unit = _unit(problem)
         shift = -float(problem.weight.sum()) * np.log(unit)
         run = Run(self.tol, self.max_iter, self.max_seconds, callback, shift)
@@ -185,10 +180,10 @@ class SparseBayes(BaseEstimator):
             run.record(first.value, "start", len(first.members), 0)
             run.note_jitter(first.jitter)
         if self.algorithm == "sequential":
-            beta, memory = model.beta, memory_budget(self.memory)
-            weights = climb(model, first, run, memory)
+            beta = model.beta
+            weights = climb(model, first, run)
             if first is None:
-                weights = climb_from_many(model, weights, beta, run, memory)
+                weights = climb_from_many(model, weights, beta, run)
         else:
             assert first is not None
             weights = iterate(model, first, run, by_expectation=self.algorithm == "em")
