@@ -9,7 +9,7 @@ import numpy as np
 from mercer.kernels.samples import row_blocks
 from mercer.problems.sparse_bayes import Gamma, SparseBayesProblem
 from mercer.solvers.sparse_bayes.analysis import best_precision, gain_at
-from mercer.solvers.sparse_bayes.posterior import Noise, Posterior, factorise
+from mercer.solvers.sparse_bayes.posterior import OUTSIDE, Noise, Posterior, factorise
 
 __all__ = ["GaussianModel", "LaplaceModel", "Model", "Weights", "make_model"]
 
@@ -58,8 +58,9 @@ class Weights(NamedTuple):
     def largest_gain(self, prior: Gamma) -> float:
         """How much the log evidence could grow by changing one precision, or removing one basis function."""
         s, q = 1.0 / self.variances - self.alpha, self.mean / self.variances
-        s = np.maximum(s, np.finfo(float).eps / self.variances)
-        gain = best_precision(s, q, prior)[1] - gain_at(self.alpha, s, q, prior)
+        told = s * self.variances > OUTSIDE  # where not, the data say nothing of the weight but rounding
+        s = np.where(told, s, 1.0 / self.variances)
+        gain = np.where(told, best_precision(s, q, prior)[1] - gain_at(self.alpha, s, q, prior), 0.0)
         return float(np.maximum(gain, 0.0).max())
 
 
