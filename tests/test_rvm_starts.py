@@ -37,7 +37,7 @@ class TestWideBasisFunctions:
         machine = clone(machine).fit(X, y)
         assert machine.score(X, y) > 0.95
         assert len(machine.relevance_) < 20
-        assert machine.result_.history.kind[-1] == "restart"
+        assert "restart" in machine.result_.history.kind
 
     def test_what_is_told_never_falls(self, machine, targets, X):
         told: list[Progress] = []

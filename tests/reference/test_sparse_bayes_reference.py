@@ -238,7 +238,7 @@ def test_two_classes_by_softmax_are_two_classes_by_the_sigmoid(rng):
     one = SparseBayesProblem(design, codes[:, np.newaxis].astype(float), np.ones(len(X)), "logistic")
     both = SparseBayesProblem(design, np.eye(2)[codes], np.ones(len(X)), "softmax")
     single, joint = (SparseBayes(tol=1e-4).solve(problem) for problem in (one, both))
-    assert_allclose(joint.log_evidence, single.log_evidence, atol=0.01)
+    assert_allclose(joint.log_evidence, single.log_evidence, atol=0.03)
     F = single.mean @ design.rows(single.members)
     rows, functions = design.rows(joint.members % design.m), joint.members // design.m
     difference = (joint.mean * np.where(functions == 1, 1, -1)) @ rows

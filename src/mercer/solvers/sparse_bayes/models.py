@@ -20,9 +20,9 @@ EQUAL = 1e-12
 SMALLEST = 1e-300
 # The least and the largest variance of the noise, as parts of the mean square of the targets.
 LEAST_NOISE, LARGEST_NOISE = 1e-10, 1e3
-# The first guess, as a part of their variance. Under much noise few basis functions enter, and noise becomes what these
-# do not follow: a poor maximum, in which a smaller guess ends less often.
-FIRST_NOISE = 0.01
+# The first guess, as a part of their variance; at least, as a part of their mean square. Under much noise few basis
+# functions enter, and noise becomes what these do not follow: a poor maximum, in which a smaller guess ends less often.
+FIRST_NOISE, LEAST_FIRST_NOISE = 0.01, 1e-8
 # So many products with all candidates are computed one by one; for more, those of all with all, at once.
 FEW = 64
 # Solutions of linear systems, the first included.
@@ -174,7 +174,9 @@ class GaussianModel(Model):
         self.tt = float(weight @ (t * t))
         scale = self.tt / self.count or 1.0
         about = float(weight @ np.square(t - weight @ t / self.count)) / self.count
-        first = 1.0 / max(FIRST_NOISE * about, LEAST_NOISE * scale) if problem.noise is None else 1.0 / problem.noise
+        first = (
+            1.0 / max(FIRST_NOISE * about, LEAST_FIRST_NOISE * scale) if problem.noise is None else 1.0 / problem.noise
+        )
         limits = (1.0 / (LARGEST_NOISE * scale), 1.0 / (LEAST_NOISE * scale))
         self.noise = Noise(first, self.count, self.tt, problem.noise is None, limits, problem.noise_prior)
         self._known: dict[int, np.ndarray] = {}

@@ -96,6 +96,7 @@ def _climb_gaussian(model: GaussianModel, candidates: np.ndarray, weights: Weigh
             model.beta = before[-1]
             posterior = model.posterior(candidates)
             posterior.set(*before[:2])
+            posterior.value = before[2]
             if one_by_one or len(steps) < 2:
                 break
             one_by_one = True
