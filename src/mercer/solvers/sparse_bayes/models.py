@@ -158,7 +158,7 @@ class Products:
 
     def __call__(self, which: np.ndarray) -> np.ndarray:
         self._asked += len(which)
-        if self._asked > FEW and not len(self._all):
+        if self._asked > FEW and not len(self._all):  # in the beginning, for a model that is not small
             self._all = self.rows @ self.rows.T
         known = self._all[which] if len(self._all) else self.rows[which] @ self.rows.T
         return self.noise.beta * known

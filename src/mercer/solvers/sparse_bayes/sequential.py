@@ -9,6 +9,7 @@ from mercer.solvers.sparse_bayes.analysis import best_precision
 from mercer.solvers.sparse_bayes.models import GaussianModel, LaplaceModel, Weights
 from mercer.solvers.sparse_bayes.posterior import OUTSIDE
 from mercer.solvers.sparse_bayes.run import Run
+from mercer.threads import one_blas_thread
 
 __all__ = ["climb"]
 
@@ -80,16 +81,17 @@ def _climb_gaussian(model: GaussianModel, candidates: np.ndarray, weights: Weigh
         before = posterior.members, posterior.alpha, posterior.value, model.beta
         first = 0.0
         steps: list[tuple[float, str, int]] = []
-        for _ in range(1 if one_by_one else max(BATCH, posterior.m // 8)):
-            step = posterior.best_step()
-            if step.gain <= max(run.tol, LEAST_PART * first):
-                break
-            first = max(first, step.gain)
-            posterior.take(step)
-            steps.append((posterior.value, "add" if step.is_addition else "remove", posterior.m))
-        posterior.improve()
-        if posterior.value - before[2] <= run.tol:
-            posterior.improve_one()
+        with one_blas_thread():
+            for _ in range(1 if one_by_one else max(BATCH, posterior.m // 8)):
+                step = posterior.best_step()
+                if step.gain <= max(run.tol, LEAST_PART * first):
+                    break
+                first = max(first, step.gain)
+                posterior.take(step)
+                steps.append((posterior.value, "add" if step.is_addition else "remove", posterior.m))
+            posterior.improve()
+            if posterior.value - before[2] <= run.tol:
+                posterior.improve_one()
         gain = posterior.value - before[2]
         if gain < 0.0:  # what the steps seemed to bring was rounding
             run.note_jitter(posterior.jitter)
@@ -122,14 +124,15 @@ def _climb_laplace(model: LaplaceModel, candidates: np.ndarray, weights: Weights
         inside = np.array([place[int(c)] for c in weights.members])
         posterior = model.posterior(candidates, rows, inside, weights)
         steps: list[int] = []
-        while len(steps) < batch:
-            step = posterior.best_step(barred)
-            if step.gain <= run.tol:
-                break
-            posterior.take(step)
-            steps.append(step.candidate)
-        # A single step is tried alone, so that it can be told whether it is to be barred.
-        expected = posterior.improve() if len(steps) != 1 else np.inf
+        with one_blas_thread():
+            while len(steps) < batch:
+                step = posterior.best_step(barred)
+                if step.gain <= run.tol:
+                    break
+                posterior.take(step)
+                steps.append(step.candidate)
+            # A single step is tried alone, so that it can be told whether it is to be barred.
+            expected = posterior.improve() if len(steps) != 1 else np.inf
         if not steps and expected <= run.tol:
             break
         order = np.argsort(posterior.members, kind="stable")

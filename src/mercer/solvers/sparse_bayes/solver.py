@@ -1,5 +1,6 @@
 """The solver of sparse Bayesian learning, and its result."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from math import frexp
 from typing import Any, ClassVar
@@ -17,8 +18,12 @@ from mercer.solvers.sparse_bayes.restart import climb_from_many
 from mercer.solvers.sparse_bayes.run import Run
 from mercer.solvers.sparse_bayes.sequential import climb
 from mercer.solvers.sparse_bayes.together import iterate
+from mercer.threads import one_blas_thread
 
 __all__ = ["EvidenceHistory", "SparseBayes", "SparseBayesResult"]
+
+# A design of so many values is gone over by one thread of BLAS: more would wait for each other most of the time.
+SMALL = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,15 +184,16 @@ class SparseBayes(BaseEstimator):
         if first is not None:
             run.record(first.value, "start", len(first.members), 0)
             run.note_jitter(first.jitter)
-        if self.algorithm == "sequential":
-            beta = model.beta
-            weights = climb(model, first, run)
-            if first is None:
-                weights = climb_from_many(model, weights, beta, run)
-        else:
-            assert first is not None
-            weights = iterate(model, first, run, by_expectation=self.algorithm == "em")
-        run.settle(weights.value)
+        with one_blas_thread() if problem.design.n * problem.design.m <= SMALL else nullcontext():
+            if self.algorithm == "sequential":
+                beta = model.beta
+                weights = climb(model, first, run)
+                if first is None:
+                    weights = climb_from_many(model, weights, beta, run)
+            else:
+                assert first is not None
+                weights = iterate(model, first, run, by_expectation=self.algorithm == "em")
+            run.settle(weights.value)
         return self._conclude(model, weights, run, unit)
 
     def _start(self, model: GaussianModel | LaplaceModel, start: Any, unit: float) -> Weights | None:
