@@ -42,7 +42,7 @@ def results_of(machine):
 def test_few_basis_functions_are_enough(kind, curve):
     X, y = lesson(kind, *curve)
     machine = kind(RBF(gamma=1.0)).fit(X, y)
-    assert 1 <= len(machine.relevance_) < 15
+    assert 1 <= len(machine.relevance_) < 20
     assert_array_equal(machine.relevance_vectors_, X[machine.relevance_])
     assert machine.score(X, y) > 0.8
     assert machine.result_.status == "local"

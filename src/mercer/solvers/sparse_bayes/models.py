@@ -20,9 +20,8 @@ EQUAL = 1e-12
 SMALLEST = 1e-300
 # The least and the largest variance of the noise, as parts of the mean square of the targets.
 LEAST_NOISE, LARGEST_NOISE = 1e-10, 1e3
-# The first guess, as a part of their variance; at least, as a part of their mean square. Under much noise few basis
-# functions enter, and noise becomes what these do not follow: a poor maximum, in which a smaller guess ends less often.
-FIRST_NOISE, LEAST_FIRST_NOISE = 0.01, 1e-8
+# The first guess, as a part of their variance; at least, as a part of their mean square.
+FIRST_NOISE, LEAST_FIRST_NOISE = 0.1, 1e-8
 # So many products with all candidates are computed one by one; for more, those of all with all, at once.
 FEW = 64
 # Solutions of linear systems, the first included.
