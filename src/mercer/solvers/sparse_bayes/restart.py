@@ -59,26 +59,27 @@ def _within(run: Run) -> Run:
 
 
 def _spread(model: GaussianModel | LaplaceModel) -> tuple[np.ndarray, np.ndarray]:
-    """Basis functions, each of which has the largest part outside the span of those before it (pivoted Cholesky).
+    """Basis functions that say much of the targets, with large parts outside the span of those before them.
 
-    The order of the samples does not matter, but for ties.
+    By pivoted Cholesky factors. The order of the samples does not matter, but for ties.
     """
     g, _, Q = model.screen(None)
     usable = np.flatnonzero(g > 0)
     strength = np.square(Q[usable]) / g[usable]
     size = max(MANY, VALUES // model.problem.design.n)
-    among = np.sort(usable[np.argsort(-strength, kind="stable")[:size]])
-    rows = model.rows(among)
+    order = np.sort(np.argsort(-strength, kind="stable")[:size])
+    among, strength = usable[order], np.maximum(strength[order], np.finfo(float).tiny)
+    rows = model.rows(among) * np.sqrt(model.problem.weight)
     outside = np.square(rows).sum(axis=1)
     least = 1e-10 * outside.max()
     chosen: list[int] = []
     span = np.empty((0, rows.shape[1]))
     while len(chosen) < min(MANY, len(among)) and outside.max() > least:
-        best = int(outside.argmax())
+        best = int((outside * strength).argmax())  # they have unit norm: parts alone would leave the first to chance
         rest = rows[best] - (span @ rows[best]) @ span
         span = np.vstack([span, rest / np.linalg.norm(rest)])
         outside -= np.square(rows @ span[-1])
         outside[best] = 0.0
         chosen.append(best)
     at = np.sort(np.array(chosen))
-    return among[at], rows[at]
+    return among[at], model.rows(among[at])
