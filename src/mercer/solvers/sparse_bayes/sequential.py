@@ -51,7 +51,7 @@ def climb(model: GaussianModel | LaplaceModel, start: Weights | None, run: Run) 
             promise = np.square(q[chosen]) / s[chosen]
             chosen = np.sort(chosen[np.argsort(-promise, kind="stable")[:size]])
         whole = len(chosen) == np.count_nonzero(outside)
-        before = weights.value
+        before, run.worst = weights.value, float(gain.max(initial=0.0))
         weights = climb_among(model, weights, chosen, run, 0.0 if whole else enough)
         if run.status or whole:
             return weights
@@ -92,6 +92,7 @@ def _climb_gaussian(model: GaussianModel, weights: Weights, chosen: np.ndarray, 
         steps: list[tuple[float, str, int]] = []
         for _ in range(1 if one_by_one else max(BATCH, posterior.m // 8)):
             step = posterior.best_step()
+            run.worst = max(step.gain, first)
             if step.gain <= max(run.tol, LEAST_PART * first):
                 break
             first = max(first, step.gain)
@@ -135,6 +136,7 @@ def _climb_laplace(model: LaplaceModel, weights: Weights, chosen: np.ndarray, ru
         steps: list[int] = []
         while len(steps) < batch:
             step = posterior.best_step(barred)
+            run.worst = step.gain if not steps else run.worst
             if step.gain <= run.tol:
                 break
             posterior.take(step)
