@@ -1,5 +1,6 @@
 """Answers: what they may be, and what is known of them."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from mercer.solvers.base import Certificate
 
-__all__ = ["Answer", "as_label", "objective_of"]
+__all__ = ["Answer", "as_label", "check_kinds", "objective_of"]
 
 
 @dataclass(frozen=True)
@@ -49,11 +50,18 @@ class Answer:
 
 
 def as_label(y: Any) -> Any:
-    """A class as a plain str, int, float or bool."""
+    """A class as a plain str, int, bool or float; estimators take whole floats for classes only."""
     label = y.item() if isinstance(y, np.generic) else y
-    if not isinstance(label, str | int | float) or label != label:
-        raise ValueError(f"y must be a str, int, float or bool, got {y!r}.")
+    if not isinstance(label, str | int | float) or (isinstance(label, float) and not label.is_integer()):
+        raise ValueError(f"y must be a str, int, bool or whole float, got {y!r}.")
     return str(label) if isinstance(label, str) else label
+
+
+def check_kinds(labels: Iterable[Any], name: str = "y") -> None:
+    """Refuse strings next to numbers, which have no order."""
+    distinct = list(dict.fromkeys(labels))
+    if len({isinstance(label, str) for label in distinct}) > 1:
+        raise ValueError(f"{name} must be all strings or all numbers, got {distinct}.")
 
 
 def objective_of(machine: Any) -> float:

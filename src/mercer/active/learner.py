@@ -1,6 +1,6 @@
 """A learner that asks for the labels it needs."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import asdict, replace
 from functools import cached_property
@@ -12,7 +12,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
-from mercer.active.answers import Answer, as_label, objective_of
+from mercer.active.answers import Answer, as_label, check_kinds, objective_of
 from mercer.active.batches import next_batch
 from mercer.active.journal import AnswerJournal
 from mercer.active.pool import Pool, Scores, make_scores
@@ -190,6 +190,7 @@ class ActiveLearner:
         self._known = {} if classes is None else {label: label for label in map(as_label, classes)}
         if classes is not None and len(self._known) < 2:
             raise ValueError(f"classes must be at least two, got {classes!r}.")
+        check_kinds(self._known, "classes")
         self._given = classes is not None
         self._answers: dict[int, Any] = {}  # in the order in which they came
         self._skipped: dict[int, None] = {}
@@ -271,7 +272,7 @@ class ActiveLearner:
         if number not in self._answers:
             raise ValueError(f"Sample {number} has not been answered yet; tell({number}, ...) does that.")
         label = self._label(y, self._known if self._given else {})
-        self._check_kinds([label, *(a for n, a in self._answers.items() if n != number)])
+        check_kinds([label, *(a for n, a in self._answers.items() if n != number)])
         self._correct(number, label, self._write)
 
     def learn(self, n: int | None = None) -> Self:
@@ -480,7 +481,7 @@ class ActiveLearner:
             raise ValueError(f"y must have one class for each of {len(numbers)} samples, got {len(labels)}.")
         known = dict(self._known)
         labels = [self._label(label, known) for label in labels]
-        self._check_kinds([*self._known, *labels])
+        check_kinds([*self._known, *labels])
         for number in numbers:
             self._refuse_answered(number)
         return numbers, labels
@@ -510,11 +511,6 @@ class ActiveLearner:
         if self._given and label not in known:
             raise ValueError(f"y must be one of the classes {list(known)}, got {y!r}.")
         return known.setdefault(label, label)
-
-    @staticmethod
-    def _check_kinds(labels: Sequence[Any]) -> None:
-        if len({isinstance(label, str) for label in labels}) > 1:
-            raise ValueError(f"y must be all strings or all numbers, got {sorted(set(map(str, labels)))}.")
 
     def _tell(self, numbers: list[int], labels: list[Any], records: list[dict] | None = None) -> None:
         """Learn answers; their records are given when they are read from a file."""
