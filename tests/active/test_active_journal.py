@@ -179,7 +179,9 @@ def test_a_full_disk_loses_nothing(path, data, monkeypatch):
             learner.tell(question, y[question])
     assert len(learner.labelled_) == len(learner.history_) == 5
     assert (learner.query() == question).all()
-    learner.tell(question, y[question])
+    other = learner.query(2)[1]
+    learner.tell(other, y[other])
+    np.testing.assert_allclose(learner.decision(), learner.estimator_.decision_function(X), atol=1e-9)
     assert ActiveLearner.load(path, MACHINE, X).labelled_.tolist() == learner.labelled_.tolist()
 
 
