@@ -6,6 +6,7 @@ from benchmarks.compare import (
     classes,
     clustering,
     company,
+    features,
     gp,
     graphs,
     growth,
@@ -58,6 +59,7 @@ MODULES = (
     rvm,
     lp,
     clustering,
+    features,
     imports,
 )
 
