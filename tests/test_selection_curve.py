@@ -131,17 +131,17 @@ def test_equal_and_unknown_scores():
 def test_noise_stays_at_chance():
     # A sample of each class is held out at a time: without one alone, its class would be the smaller one in training,
     # and noise would be predicted worse than by chance.
-    rankings = {"F": fisher_score, "t": t_test, "U": mann_whitney}
+    rankings = {"t": t_test, "U": mann_whitney}
     honest, leaking = [], []
-    for seed in range(6):
+    for seed in range(20):
         rng = np.random.default_rng(seed)
         y = np.repeat([0, 1], 20)
         X = rng.normal(size=(40, 2000))
-        curves = selection_curve(SVC("linear"), X, y, rankings, [5, 20, 100, 2000], cv=20)
+        curves = selection_curve(SVC("linear"), X, y, rankings, [50, 200], cv=20)
         honest.append([curve.mean_errors for curve in curves.values()])
-        best = np.argsort(t_test(X, y)[0])[-20:]
-        leaking.append(selection_curve(SVC("linear"), X[:, best], y, t_test, [20], cv=20).mean_errors)
-    assert (np.abs(np.mean(honest, axis=0) - 0.5) < 0.12).all()
+        best = np.argsort(t_test(X, y)[0])[-50:]
+        leaking.append(selection_curve(SVC("linear"), X[:, best], y, t_test, [50], cv=20).mean_errors)
+    assert (np.abs(np.mean(honest, axis=0) - 0.5) < 0.08).all()
     assert (np.mean(leaking, axis=0) < 0.05).all()
 
 
