@@ -7,6 +7,7 @@ from benchmarks.compare import (
     classes,
     clustering,
     company,
+    features,
     gp,
     graphs,
     growth,
@@ -60,6 +61,7 @@ MODULES = (
     lp,
     clustering,
     active,
+    features,
     imports,
 )
 

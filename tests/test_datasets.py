@@ -3,7 +3,15 @@ import sys
 import numpy as np
 import pytest
 
-from mercer.datasets import load_glass, load_ionosphere, load_promoters, load_sonar, load_splice, load_vehicle
+from mercer.datasets import (
+    load_glass,
+    load_ionosphere,
+    load_leukemia,
+    load_promoters,
+    load_sonar,
+    load_splice,
+    load_vehicle,
+)
 
 
 def test_ionosphere_arrays():
@@ -73,6 +81,19 @@ def test_the_others(load, n_features, counts, first):
     X, y = load(return_X_y=True, as_frame=True)
     assert X.shape == (n, n_features)
     np.testing.assert_array_equal(y, bunch.target)
+
+
+def test_leukemia():
+    bunch = load_leukemia()
+    assert bunch.data.shape == (38, 3051)
+    assert bunch.data[0, :3].tolist() == [-1.45769, -0.75161, 0.45695]
+    assert bunch.target_names[bunch.target].tolist() == ["ALL"] * 27 + ["AML"] * 11
+    assert len(set(bunch.feature_names)) == 3051
+    assert "LGPL" in bunch.DESCR
+    assert bunch.filename == "leukemia.csv.gz"
+    # As the description says, up to rounding of the digits that are there.
+    np.testing.assert_allclose(bunch.data.mean(axis=1), 0.0, atol=1e-5)
+    np.testing.assert_allclose(bunch.data.var(axis=1, ddof=1), 1.0, atol=1e-5)
 
 
 def test_frame_without_pandas(monkeypatch):

@@ -1,6 +1,7 @@
 """Loaders of the data sets in ``data/``: a CSV file whose last column is the class, and its description."""
 
 import csv
+import gzip
 from importlib.resources import files
 from typing import Any
 
@@ -8,6 +9,8 @@ import numpy as np
 from sklearn.utils import Bunch
 
 _DATA = files("mercer.datasets") / "data"
+# Large ones.
+PACKED = ("leukemia",)
 
 
 def load_ionosphere(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
@@ -357,8 +360,69 @@ def load_splice(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     return _load("splice", return_X_y=return_X_y, as_frame=as_frame)
 
 
+def load_leukemia(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
+    """Load expression levels of genes in two kinds of leukaemia: two classes, and far more features than samples.
+
+    The bone marrow of 38 patients with acute leukaemia, 27 lymphoblastic (ALL) and 11 myeloid (AML), each described by
+    the levels of 3051 genes, on a logarithmic scale [1]_ [2]_. The samples are ordered by class: shuffle them before
+    splitting.
+
+    Parameters
+    ----------
+    return_X_y : bool, default=False
+        Return ``(data, target)`` instead of a Bunch.
+    as_frame : bool, default=False
+        Give the data as a pandas DataFrame and the target as a Series. Needs pandas.
+
+    Returns
+    -------
+    data : :class:`~sklearn.utils.Bunch`
+        With the attributes
+
+        data : ndarray or DataFrame of shape (38, 3051)
+            The samples.
+        target : ndarray or Series of shape (38,)
+            The number of the class.
+        feature_names : list of str
+            The probes, such as ``"X95735_at"`` for zyxin.
+        target_names : ndarray of shape (2,)
+            ``["ALL", "AML"]``, so that ``target_names[target]`` are the labels.
+        frame : DataFrame of shape (38, 3052)
+            Data and target together, only with ``as_frame=True``, otherwise None.
+        DESCR : str
+            The description, with origin and licence.
+        filename, data_module : str
+            Where the file is.
+    (data, target) : tuple, if ``return_X_y=True``
+        The samples and their classes.
+
+    Notes
+    -----
+    From the R package multtest, under the GNU Lesser General Public License (LGPL).
+
+    References
+    ----------
+    .. [1] T. R. Golub and others, Molecular classification of cancer: class discovery and class prediction by gene
+       expression monitoring, Science 286, 1999, 531-537.
+    .. [2] S. Dudoit, J. Fridlyand, T. P. Speed, Comparison of discrimination methods for the classification of tumors
+       using gene expression data, Journal of the American Statistical Association 97, 2002, 77-87.
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_leukemia
+    >>> X, y = load_leukemia(return_X_y=True)
+    >>> X.shape
+    (38, 3051)
+    >>> load_leukemia().target_names[y[0]]
+    np.str_('ALL')
+    """
+    return _load("leukemia", return_X_y=return_X_y, as_frame=as_frame)
+
+
 def _load(name: str, *, return_X_y: bool, as_frame: bool) -> Any:
-    header, *rows = csv.reader((_DATA / f"{name}.csv").read_text(encoding="utf-8").splitlines())
+    file = _DATA / (f"{name}.csv.gz" if name in PACKED else f"{name}.csv")
+    text = gzip.decompress(file.read_bytes()).decode() if name in PACKED else file.read_text(encoding="utf-8")
+    header, *rows = csv.reader(text.splitlines())
     feature_names = header[:-1]
     strings = feature_names == ["sequence"]
     data: Any = [row[0] for row in rows] if strings else np.array([row[:-1] for row in rows], dtype=np.float64)
@@ -380,6 +444,6 @@ def _load(name: str, *, return_X_y: bool, as_frame: bool) -> Any:
         feature_names=feature_names,
         target_names=target_names,
         DESCR=(_DATA / f"{name}.rst").read_text(encoding="utf-8"),
-        filename=f"{name}.csv",
+        filename=file.name,
         data_module="mercer.datasets.data",
     )

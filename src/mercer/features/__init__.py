@@ -1,8 +1,24 @@
-"""Features whose inner products are a kernel, exactly or nearly: for linear machines and other libraries."""
+"""Features: those whose inner products are a kernel, and which ones to choose among those there are.
 
+Explicit features of a kernel, exact or nearly so, are for linear machines and other libraries. Of given features,
+filters score each by how it tells classes apart, and a selection curve shows how many of the best to take.
+"""
+
+from mercer.features.curves import SelectionCurve, selection_curve
 from mercer.features.explicit import ExplicitFeatures
 from mercer.features.fourier import RandomFourier
 from mercer.features.landmarks import Nystroem
+from mercer.features.scores import fisher_score, mann_whitney, t_test
 from mercer.features.spectral import MercerMap
 
-__all__ = ["ExplicitFeatures", "MercerMap", "Nystroem", "RandomFourier"]
+__all__ = [
+    "ExplicitFeatures",
+    "MercerMap",
+    "Nystroem",
+    "RandomFourier",
+    "SelectionCurve",
+    "fisher_score",
+    "mann_whitney",
+    "selection_curve",
+    "t_test",
+]

@@ -1,7 +1,7 @@
 """Many quadratic programmes over one kernel matrix, in flat arrays."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -146,17 +146,22 @@ class DualProblems(Sequence[DualProblem]):
 
         So they take no part, and all sets share the kernel matrix as it lies.
         """
-        m = len(tests)
-        taking_part = np.ones((m, self.gram.n), dtype=bool)
+        taking_part = np.ones((len(tests), self.gram.n), dtype=bool)
         for k, test in enumerate(tests):
             taking_part[k, test] = False
-        repeated = {
-            name: np.concatenate([getattr(self, name)] * m)
-            for name in ("samples", "sign", "linear", "ridge", "equality", "totals", "scaled")
-        }
         upper = np.where(taking_part[:, self.samples], self.upper, 0.0).ravel()
-        parts = Segments.of_sizes(np.tile(self.parts.sizes, m))
-        return DualProblems(gram=self.gram, parts=parts, upper=upper, **repeated)
+        return replace(self._repeated(len(tests)), upper=upper)
+
+    def on_blocks(self, gram: Gram, times: int) -> "DualProblems":
+        """The problems again for every block of a Gram matrix of so many blocks, each of as many samples as ours."""
+        problems = self._repeated(times)
+        before = np.repeat(np.arange(times) * (gram.n // times), len(self.samples))
+        return replace(problems, gram=gram, samples=problems.samples + before)
+
+    def _repeated(self, times: int) -> "DualProblems":
+        names = ("samples", "sign", "linear", "upper", "ridge", "equality", "totals", "scaled")
+        repeated = {name: np.concatenate([getattr(self, name)] * times) for name in names}
+        return DualProblems(gram=self.gram, parts=Segments.of_sizes(np.tile(self.parts.sizes, times)), **repeated)
 
     @property
     def wanted(self) -> np.ndarray:

@@ -1,7 +1,6 @@
 """The search itself: every cell of a grid on every fold, with everything reused that can be."""
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 from threading import Lock
 from time import perf_counter
@@ -23,7 +22,7 @@ from mercer.selection.progress import Deadline, Progress
 from mercer.selection.scores import HeldOutValues, Scoring
 from mercer.selection.splits import Split
 from mercer.solvers import SMO, SolverResults
-from mercer.solvers.base import Interrupt
+from mercer.solvers.base import Interrupt, side_by_side
 from mercer.svm.base import SparseRows
 from mercer.svm.study import Lesson
 from mercer.threads import effective_n_threads, limit_threads
@@ -175,22 +174,13 @@ class Search:
         def run(group: Group, folds: list[int] | None) -> None:
             grams = idle.get()
             try:
-                with interrupted.heard(), limit_threads(threads):
+                with limit_threads(threads):
                     if not self.deadline.over and not interrupted.is_set():
                         self._run_group(group, grams, folds)
             finally:
                 idle.put(grams)
 
-        with ThreadPoolExecutor(teams) as pool:
-            futures = [pool.submit(run, *task) for task in tasks]
-            try:
-                for future in futures:
-                    future.result()
-            except BaseException:  # also Ctrl-C
-                interrupted.set()
-                for future in futures:
-                    future.cancel()
-                raise
+        side_by_side(run, tasks, teams, interrupted)
 
     def _run_group(self, group: Group, grams: Grams, folds: list[int] | None = None) -> None:
         if self._is_known(group.paths):

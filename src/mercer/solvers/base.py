@@ -3,11 +3,11 @@
 import math
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from sklearn.base import clone
@@ -29,10 +29,13 @@ __all__ = [
     "certify",
     "column",
     "combine",
+    "side_by_side",
     "solve_side_by_side",
     "summary",
     "warn_unless_solved",
 ]
+
+T = TypeVar("T")
 
 # From best to worst; several problems are as good as the worst of them.
 STATUSES = ("solved", "degenerate", "indefinite", "stalled", "max_iter", "max_seconds", "stopped")
@@ -410,13 +413,19 @@ def solve_side_by_side(
     if callback is not None or threads < 2:
         return [solver.solve(p, start, callback) for p, start in zip(problems, starts, strict=True)]
     alone, interrupted = clone(solver).set_params(n_threads=1), Interrupt()
+    pairs = list(zip(problems, starts, strict=True))
+    return side_by_side(lambda problem, start: alone.solve(problem, start, interrupted), pairs, threads, interrupted)
 
-    def solve(problem: DualProblem, start: np.ndarray | None) -> SolverResult:
+
+def side_by_side(run: Callable[..., T], tasks: Iterable[tuple], threads: int, interrupted: Interrupt) -> list[T]:
+    """`run(*task)` for each task, so many at once. If one fails, or on Ctrl-C, the others are told and not begun."""
+
+    def heard(*task: Any) -> T:
         with interrupted.heard():
-            return alone.solve(problem, start, interrupted)
+            return run(*task)
 
     with ThreadPoolExecutor(threads) as pool:
-        futures = [pool.submit(solve, p, start) for p, start in zip(problems, starts, strict=True)]
+        futures = [pool.submit(heard, *task) for task in tasks]
         try:
             return [future.result() for future in futures]
         except BaseException:  # also Ctrl-C

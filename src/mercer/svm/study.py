@@ -46,8 +46,15 @@ class Lesson(ABC):
         What is learnt without a sample is another lesson, unless every sample has a price of its own: see
         `is_restriction`.
         """
+        return self._repeated(self.problems.without(tests), len(tests))
+
+    def on_blocks(self, gram: Gram, times: int) -> "Lesson":
+        """The lesson again for every block of a Gram matrix of so many blocks, side by side in one."""
+        return self._repeated(self.problems.on_blocks(gram, times), times)
+
+    def _repeated(self, problems: DualProblems, times: int) -> "Lesson":
         lesson = copy(self)
-        lesson.problems, lesson.n_lessons = self.problems.without(tests), len(tests)
+        lesson.problems, lesson.n_lessons = problems, times
         return lesson
 
     def is_restriction(self, other: "Lesson") -> bool:
@@ -183,9 +190,9 @@ class ClassLesson(Lesson):
         self.machine, self.plan, self.tasks, self.problems = machine, plan, tasks, problems
         self.classes = machine.classes_
 
-    def without(self, tests):
-        lesson = super().without(tests)
-        arrays = {name: np.tile(getattr(self.tasks, name), len(tests)) for name in ("sign", "cost", "target")}
+    def _repeated(self, problems, times):
+        lesson = super()._repeated(problems, times)
+        arrays = {name: np.tile(getattr(self.tasks, name), times) for name in ("sign", "cost", "target")}
         lesson.tasks = Tasks(parts=lesson.problems.parts, samples=lesson.problems.samples, **arrays)
         return lesson
 
