@@ -189,6 +189,14 @@ def test_a_huge_feature_leaves_no_rounding_behind():
     assert_allclose(spoilt.result_.objectives[1:], without.result_.objectives, rtol=1e-9)
 
 
+def test_features_that_cannot_be_told_apart():
+    """A kernel so narrow that no sample is like another one: nothing is lost with any feature."""
+    X, y = genes()
+    selector = KernelRFE(SVC(RBF(gamma=1.0)), n_features_to_select=10).fit(1e3 * X, y)
+    assert_array_equal(selector.order_, np.arange(50))
+    assert_array_equal(selector.losses_, 0.0)
+
+
 def test_large_means_do_not_matter():
     X, y = genes()
     for shift in (0.0, 1e6):

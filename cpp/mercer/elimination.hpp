@@ -136,16 +136,11 @@ class Features {
       return;
     }
     constexpr std::size_t width = panel_width<double>;
-    const bool distance =
-        spec_.measure == Measure::l2 || spec_.measure == Measure::l1 || spec_.measure == Measure::chi2;
     for_rows(1, [&](std::size_t first, std::size_t last) {
       double panel[width] = {};
       for (std::size_t k = first * n_samples_; k < last * n_samples_; k += width) {
         const std::size_t n = std::min(width, last * n_samples_ - k);
         std::copy_n(measures_.data() + k, n, panel);
-        if (distance) {
-          for (std::size_t c = 0; c < n; ++c) panel[c] = std::max(panel[c], 0.0);
-        }
         level_.full.transform(spec_, 0.0, nullptr, panel);
         std::copy_n(panel, n, values_.data() + k);
       }
@@ -184,7 +179,7 @@ class Losses {
   }
 
   // Whether a loss can be bounded by what it was.
-  bool lazy() const { return lazy_; }
+  bool lazy() const { return lazy_ && has_direction_; }
 
   // New coefficients, (n_machines, n_samples).
   void follow(const std::vector<double>& coefficients, std::size_t n_machines) {
@@ -194,9 +189,8 @@ class Losses {
     if (lazy_) move();
   }
 
-  // How far the state that losses depend on has gone so far, and how large it is, for rounding.
+  // How far the state that losses depend on has gone so far.
   double path() const { return path_; }
-  double size() const { return size_; }
 
   // The loss, or for the linear kernel a number that grows with it, |w_j| over all machines; in the scale of the state.
   double value(std::size_t j) const {
@@ -277,7 +271,8 @@ class Losses {
     }
   }
 
-  // The state is c, or the part of cc' o K below the diagonal, up to a factor: as features go, all of it grows.
+  // The state is c, or the part of cc' o K below the diagonal, as a vector of length 1: as features go, all of it
+  // grows.
   void move() {
     std::vector<double> now;
     if (features_.linear()) {
@@ -291,30 +286,34 @@ class Losses {
         }
       }
     }
+    const double size = norm(now);
+    has_direction_ = size > 1e-290;
+    scale_ = has_direction_ ? 1.0 / size : 1.0;
     state_.resize(now.size());
-    double both = 0.0, size = 0.0, moved = 0.0;
     for (std::size_t k = 0; k < now.size(); ++k) {
-      both += now[k] * state_[k];
-      size += now[k] * now[k];
+      now[k] = has_direction_ ? now[k] / size : 0.0;
+      state_[k] -= now[k];
     }
-    // The multiple of the new state that is nearest to the last one.
-    if (size > 0.0) scale_ = both > 0.0 ? both / size : 1.0 / std::sqrt(size);
-    for (std::size_t k = 0; k < now.size(); ++k) {
-      now[k] *= scale_;
-      moved += (now[k] - state_[k]) * (now[k] - state_[k]);
-    }
-    path_ += std::sqrt(moved);
-    size_ = scale_ * std::sqrt(size);
+    path_ += norm(state_);
     state_ = std::move(now);
+  }
+
+  // Whatever its size.
+  static double norm(const std::vector<double>& values) {
+    double largest = 0.0, sum = 0.0;
+    for (const double value : values) largest = std::max(largest, std::abs(value));
+    if (largest == 0.0) return 0.0;
+    for (const double value : values) sum += (value / largest) * (value / largest);
+    return largest * std::sqrt(sum);
   }
 
   const Features& features_;
   const std::vector<std::size_t>& taught_;
   std::vector<std::size_t> support_;
-  bool lazy_ = false;
+  bool lazy_ = false, has_direction_ = false;
   std::size_t n_machines_ = 0, width_ = 0;
   std::vector<double> coefficients_, measures_, values_, weights_, state_;
-  double path_ = 0.0, size_ = 0.0, scale_ = 1.0;
+  double path_ = 0.0, scale_ = 1.0;
 };
 
 // The features of the smallest losses; of equal ones those that come first.
@@ -333,7 +332,8 @@ class Smallest {
 
   // In ascending order; they are not asked for again.
   std::vector<Candidate> choose(std::size_t n) {
-    std::vector<Candidate> chosen = groups_.empty() ? choose_from_all(n) : choose_by_bounds(n);
+    const bool bounded = losses_.lazy() && !groups_.empty();
+    std::vector<Candidate> chosen = bounded ? choose_by_bounds(n) : choose_from_all(n);
     std::sort(chosen.begin(), chosen.end());
     if (groups_.empty()) return chosen;
     for (const Candidate& candidate : chosen) {
@@ -353,7 +353,7 @@ class Smallest {
   };
 
   // The path, and what rounding may add to it.
-  double path() const { return losses_.path() * (1.0 + rounding) + losses_.size() * rounding; }
+  double path() const { return losses_.path() * (1.0 + rounding) + rounding; }
 
   std::vector<Candidate> choose_from_all(std::size_t n) {
     const std::size_t d = features_.n_features();
