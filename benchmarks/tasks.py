@@ -6,6 +6,7 @@ from benchmarks.compare import (
     classes,
     clustering,
     company,
+    elimination,
     gp,
     graphs,
     growth,
@@ -58,6 +59,7 @@ MODULES = (
     rvm,
     lp,
     clustering,
+    elimination,
     imports,
 )
 
@@ -76,6 +78,7 @@ SUMMARIES: dict[str, Callable[[Results], dict | None]] = {
     "relevance vectors": rvm.summary,
     "clusters": clustering.summary,
     "linear programmes": lp.summary,
+    "elimination": elimination.summary,
     "import": imports.summary,
 }
 
