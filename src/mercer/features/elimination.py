@@ -100,9 +100,9 @@ class KernelRFE(SelectorMixin, MetaEstimatorMixin, Machine):
         The features that are kept.
     ranking_ : int ndarray of shape (n_features,)
         1 for what is kept, 2 for the last to go, and so on; those that went at once share a rank.
-    order_ : int ndarray of shape (n_features - n_features_,)
-        The others in the order in which they went; at once, the least important first.
-    losses_ : ndarray of shape (n_features - n_features_,)
+    order_ : int ndarray of shape (n_eliminated,)
+        The others in the order in which they went; of those that went at once, the least important first.
+    losses_ : ndarray of shape (n_eliminated,)
         DJ of each of them when it went.
     n_features_ : int
         How many are kept.
