@@ -118,7 +118,7 @@ def test_order_of_samples(kernel, step):
 
 @every_kernel
 def test_threads(kernel):
-    X, y = genes(n=90, d=150, n_classes=4)
+    X, y = genes(n=160, d=80, n_classes=4)
     one, three = (KernelRFE(SVC(kernel), step=3, cv=4, n_threads=k).fit(X, y) for k in (1, 3))
     assert_array_equal(one.order_, three.order_)
     assert_array_equal(one.losses_, three.losses_)
@@ -343,6 +343,8 @@ def test_wrong_machines_and_samples():
         KernelRFE(SVC("precomputed")).fit(X, y)
     with pytest.raises(ValueError, match="needs at least 2 classes"):
         KernelRFE().fit(X, np.ones(len(y)))
+    with pytest.raises(ValueError, match="features are too large"):
+        KernelRFE(SVC("rbf")).fit(1e155 * X, y)
     X[0, 0] = np.nan
     with pytest.raises(ValueError, match="NaN"):
         KernelRFE().fit(X, y)

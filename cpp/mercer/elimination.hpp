@@ -189,6 +189,9 @@ class Losses {
     if (lazy_) move();
   }
 
+  // Whether a loss takes so long that several threads should compute several of them.
+  bool dear() const { return support_.size() * support_.size() > 10'000; }
+
   // How far the state that losses depend on has gone so far.
   double path() const { return path_; }
 
@@ -424,7 +427,8 @@ class Smallest {
     const std::greater<> nearest;
     std::make_heap(queue.begin(), queue.end(), nearest);
     std::vector<Candidate> found, inside;  // found is a heap, the largest in front
-    double limit = infinity;               // what has a larger value is not among the n smallest
+    std::vector<double> values;
+    double limit = infinity;  // what has a larger value is not among the n smallest
     while (!queue.empty() && queue.front().first <= limit && queue.front().first < infinity) {
       const std::size_t g = queue.front().second;
       std::pop_heap(queue.begin(), queue.end(), nearest);
@@ -435,9 +439,16 @@ class Smallest {
         if (low <= limit && low < infinity) inside.push_back({low, k});
       }
       std::sort(inside.begin(), inside.end());
-      for (const auto& [low, k] : inside) {
+      const bool together = losses_.dear();
+      if (together) {
+        values.resize(inside.size());
+        team_.for_each(inside.size(),
+                       [&](std::size_t c, std::size_t) { values[c] = losses_.value(member_[inside[c].feature]); });
+      }
+      for (std::size_t c = 0; c < inside.size(); ++c) {
+        const auto& [low, k] = inside[c];
         if (low > limit) break;
-        const Candidate candidate{losses_.value(member_[k]), member_[k]};
+        const Candidate candidate{together ? values[c] : losses_.value(member_[k]), member_[k]};
         if (key_[k] > -infinity) key_[k] = candidate.value + losses_.path() * reach_[k];
         found.push_back(candidate);
         std::push_heap(found.begin(), found.end());

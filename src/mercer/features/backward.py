@@ -29,6 +29,8 @@ __all__ = ["EliminationResult", "Lesson", "Trace", "eliminate", "sizes_of"]
 STRETCH, STRETCH_OF_RULES = 0.5, 0.9
 # Above so many samples two kernel matrices in memory are too much.
 LARGEST = 5000
+# Squares of larger values, summed up, would be infinite.
+LARGEST_VALUE = 1e150
 # Decision values of test samples that one native call may hand back.
 AT_ONCE = 1 << 22
 
@@ -208,6 +210,8 @@ class NativeEngine:
         self.a = self.problems.feasible()
         X, X_test = kernel.prepare(lesson.X, lesson.X_test)
         self.columns = np.concatenate([dense_columns(X), dense_columns(X_test)], axis=1)
+        if abs(self.columns).max(initial=0.0) > LARGEST_VALUE:
+            raise ValueError(f"The features are too large: the values of {kernel!r} overflow. Rescale them.")
         if isinstance(kernel, Linear) and self.machine.fit_intercept:
             # An offset makes up for it, and nothing is lost to rounding.
             self.columns -= self.columns[:, : len(codes)].mean(axis=1, keepdims=True)
