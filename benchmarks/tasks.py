@@ -8,6 +8,7 @@ from benchmarks.compare import (
     clustering,
     company,
     features,
+    elimination,
     gp,
     graphs,
     growth,
@@ -62,6 +63,7 @@ MODULES = (
     clustering,
     active,
     features,
+    elimination,
     imports,
 )
 
@@ -81,6 +83,7 @@ SUMMARIES: dict[str, Callable[[Results], dict | None]] = {
     "clusters": clustering.summary,
     "linear programmes": lp.summary,
     "asking": active.summary,
+    "elimination": elimination.summary,
     "import": imports.summary,
 }
 

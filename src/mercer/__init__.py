@@ -58,6 +58,7 @@ _ROOM_OF = {
     "KernelPCA": "decomposition",
     "KernelPLS": "decomposition",
     "KernelPerceptron": "discriminant",
+    "KernelRFE": "features",
     "KernelRidge": "ridge",
     "LPClassifier": "lp",
     "LPNoveltyDetector": "lp",

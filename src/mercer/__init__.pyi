@@ -37,6 +37,7 @@ from .discriminant import KernelFisherDiscriminant as KernelFisherDiscriminant
 from .discriminant import KernelNearestCentroid as KernelNearestCentroid
 from .discriminant import KernelPerceptron as KernelPerceptron
 from .discriminant import ParzenClassifier as ParzenClassifier
+from .features import KernelRFE as KernelRFE
 from .features import MercerMap as MercerMap
 from .features import Nystroem as Nystroem
 from .features import RandomFourier as RandomFourier
