@@ -3,15 +3,18 @@
 from mercer.active.learner import ActiveLearner, Answer
 from mercer.active.order import label_order
 from mercer.active.rules import Closest, Farthest, LeastSure, Random, Spread, VersionSpace
+from mercer.active.serving import SVG, Labelling
 from mercer.active.stopping import BandEmpty, Budget, MistakesLevel, ObjectiveLevel
 
 __all__ = [
+    "SVG",
     "ActiveLearner",
     "Answer",
     "BandEmpty",
     "Budget",
     "Closest",
     "Farthest",
+    "Labelling",
     "LeastSure",
     "MistakesLevel",
     "ObjectiveLevel",
