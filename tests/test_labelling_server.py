@@ -377,6 +377,7 @@ def test_an_answer_that_cannot_be_kept_is_not_taken(page, learner, monkeypatch):
         status, failure = client.act(asked["question"], "answer", 1)
     assert status == 500 and "No space left" in failure["error"]
     state = client.state()
+    assert failure["state"] == state
     assert (state["status"], state["index"], state["answers"]) == ("asking", asked["index"], 0)
     assert client.answer()[0] == 200 and len(learner.labelled_) == 1
 

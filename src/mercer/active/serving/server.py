@@ -302,7 +302,7 @@ class _Request(BaseHTTPRequestHandler):
         except Stale:
             self._send_json(HTTPStatus.CONFLICT, session.state)
         except NotSaved as error:
-            self._send_json(HTTPStatus.INTERNAL_SERVER_ERROR, {"error": str(error)})
+            self._send_json(HTTPStatus.INTERNAL_SERVER_ERROR, {"error": str(error), "state": session.state})
 
     def _send_state(self, after: str | None) -> None:
         state = self.server.session.state

@@ -410,7 +410,8 @@ async function act(action, notice = "") {
     sending = false;
     if (response.ok) show(content, notice);
     else if (response.status === 409) show(content, "This was answered meanwhile, your answer was not taken. Here is the question now.", true);
-    else tell(`The answer was not saved: ${content.error}`, true);
+    else if (content.state) show(content.state, `The answer was not saved: ${content.error}`, true);
+    else tell(content.error, true);
   } catch { /* told already */ } finally {
     sending = false;
     setBusy();
