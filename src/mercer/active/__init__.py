@@ -1,6 +1,7 @@
 """Learning that asks: which samples of a pool are worth a label."""
 
-from mercer.active.learner import ActiveLearner, Answer
+from mercer.active.answers import Answer
+from mercer.active.learner import ActiveLearner
 from mercer.active.order import label_order
 from mercer.active.rules import Closest, Farthest, LeastSure, Random, Spread, VersionSpace
 from mercer.active.serving import SVG, Labelling

@@ -14,7 +14,7 @@ from typing import Any
 
 from mercer.callers import warn_caller
 from mercer.errors import JournalError
-from mercer.selection.journal import _append, _content, _line, _lock, _open_locked, _sync_folder
+from mercer.lines import append, as_line, lock, open_locked, read_line, sync_folder
 
 __all__ = ["AnswerJournal"]
 
@@ -61,14 +61,14 @@ class AnswerJournal:
             If the file is of another pool or of other classes, damaged before its last line, or no such journal.
         """
         path = os.fspath(path)
-        with _open_locked(path) as file:
+        with open_locked(path) as file:
             text = file.read()
             lines = text.splitlines(keepends=True)
-            if not lines or (len(lines) == 1 and _content(lines[0]) is None and _begins(lines[0])):
+            if not lines or (len(lines) == 1 and read_line(lines[0]) is None and _begins(lines[0])):
                 header = {"journal": "mercer.active", "pool": pool, "n_samples": n_samples, "settings": settings}
                 file.truncate(0)
-                _append(file, _line(header))
-                _sync_folder(path)
+                append(file, as_line(header))
+                sync_folder(path)
                 return cls(path, header, [], os.fstat(file.fileno()).st_size)
             header, entries, end = _read(path, lines)
             _check_same(path, header, pool, n_samples, classes)
@@ -83,22 +83,22 @@ class AnswerJournal:
             raise FileNotFoundError(f"There is no journal {path!r} to go on from.")
         with open(path, "rb") as file:
             first = file.readline()
-        content = _content(first) if _begins(first) else None
+        content = read_line(first) if _begins(first) else None
         if content is None:
             raise JournalError(f"{path!r} is not the journal of an active learner.")
         return content["settings"]
 
     def write(self, entry: dict) -> None:
         """Add a line. When this returns, it is on disk."""
-        text = _line(entry)
+        text = as_line(entry)
         with open(self.path, "r+b", buffering=0) as file:
-            _lock(file, self.path)
+            lock(file, self.path)
             if os.fstat(file.fileno()).st_size != self._end:
                 raise JournalError(
                     f"Journal {self.path!r} has been written to by another learner meanwhile; load it again to go on."
                 )
             try:
-                _append(file, text)
+                append(file, text)
             except BaseException:  # a full disk must not leave half a line for others to be added to
                 file.truncate(self._end)
                 raise
@@ -116,7 +116,7 @@ def _read(path: str, lines: list[bytes]) -> tuple[dict, list[dict], int]:
         raise JournalError(
             f"{path!r} is not the journal of an active learner and is left as it is; choose another file."
         )
-    contents: list[Any] = [_content(line) for line in lines]
+    contents: list[Any] = [read_line(line) for line in lines]
     if contents[-1] is None:
         warn_caller(
             f"The last line of journal {path!r} is damaged: its writer died. The answer in it is lost.", RuntimeWarning

@@ -1,8 +1,8 @@
 """A learner that asks for the labels it needs."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from copy import copy
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from numbers import Integral
 from typing import Any, Self
@@ -12,6 +12,8 @@ from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
+from mercer.active.answers import Answer, as_label, check_kinds, objective_of
+from mercer.active.batches import next_batch
 from mercer.active.journal import AnswerJournal
 from mercer.active.pool import Pool, Scores, make_scores
 from mercer.active.rules import as_rule, as_start
@@ -22,55 +24,12 @@ from mercer.gram import Gram
 from mercer.gram.memory import check_memory
 from mercer.kernels.samples import row_blocks
 from mercer.parameters import Number
-from mercer.solvers.base import Certificate
 from mercer.svm.classification import SupportVectorClassifier
 from mercer.threads import effective_n_threads, limit_threads
 
-__all__ = ["ActiveLearner", "Answer"]
+__all__ = ["ActiveLearner"]
 
-# A batch is chosen from so many times as many samples, those that the rule likes best.
-SHORTLIST, LEAST_SHORTLIST = 4, 64
-# Decimals of what a rule says: differences below are rounding, and the sample of the smaller number comes first.
-DECIMALS = 9
 MARGIN = 1.0  # the decision value at the edge of the margin band
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What is known of one answer.
-
-    Attributes
-    ----------
-    n_labels : int
-        How many answers there were, with this one.
-    index : int
-        The number of the sample.
-    answer : str, int, float or bool
-        Its class.
-    predicted : str, int, float, bool or None
-        What the machine of before predicted; None: there was none.
-    was_inside_band : bool
-        Whether the sample lay within the margin band of the machine of before.
-    objective : float
-        The dual objective W of the machine with the answer; 0 before there are two classes, nan for an estimator that
-        has none.
-    gain : float
-        By how much the answer has raised W. [CY eq 1.63] Of answers given together, their share each.
-    band : int or None
-        Unlabelled samples within the margin band of the machine with the answer; None: there is no machine, or no band.
-    mistakes : int
-        Answers up to this one that were predicted wrongly. [CY fig 1.7]
-    """
-
-    n_labels: int
-    index: int
-    answer: Any
-    predicted: Any
-    was_inside_band: bool
-    objective: float
-    gain: float
-    band: int | None
-    mistakes: int
 
 
 class ActiveLearner:
@@ -232,6 +191,7 @@ class ActiveLearner:
         self._known = {} if classes is None else {label: label for label in map(as_label, classes)}
         if classes is not None and len(self._known) < 2:
             raise ValueError(f"classes must be at least two, got {classes!r}.")
+        check_kinds(self._known, "classes")
         self._given = classes is not None
         self._answers: dict[int, Any] = {}  # in the order in which they came
         self._skipped: dict[int, None] = {}
@@ -313,7 +273,7 @@ class ActiveLearner:
         if number not in self._answers:
             raise ValueError(f"Sample {number} has not been answered yet; tell({number}, ...) does that.")
         label = self._label(y, self._known if self._given else {})
-        self._check_kinds([label, *(a for n, a in self._answers.items() if n != number)])
+        check_kinds([label, *(a for n, a in self._answers.items() if n != number)])
         self._correct(number, label, self._write)
 
     def learn(self, n: int | None = None) -> Self:
@@ -572,7 +532,7 @@ class ActiveLearner:
             raise ValueError(f"y must have one class for each of {len(numbers)} samples, got {len(labels)}.")
         known = dict(self._known)
         labels = [self._label(label, known) for label in labels]
-        self._check_kinds([*self._known, *labels])
+        check_kinds([*self._known, *labels])
         for number in numbers:
             self._refuse_answered(number)
         return numbers, labels
@@ -602,11 +562,6 @@ class ActiveLearner:
         if self._given and label not in known:
             raise ValueError(f"y must be one of the classes {list(known)}, got {y!r}.")
         return known.setdefault(label, label)
-
-    @staticmethod
-    def _check_kinds(labels: Sequence[Any]) -> None:
-        if len({isinstance(label, str) for label in labels}) > 1:
-            raise ValueError(f"y must be all strings or all numbers, got {sorted(set(map(str, labels)))}.")
 
     def _tell(self, numbers: list[int], labels: list[Any], records: list[dict] | None = None) -> None:
         """Learn answers; their records are given when they are read from a file."""
@@ -714,39 +669,8 @@ class ActiveLearner:
                 f"rule must give a number for each of {len(candidates)} samples, {name_of(rule)} gave an array of "
                 f"shape {scores.shape}{' with NaN' if np.isnan(scores).any() else ''}."
             )
-        scores = np.round(scores, DECIMALS)
-        if k == 1 and not self._pending:
-            return [int(candidates[np.argmin(scores)])]
-        if self.diversity == 0.0:
-            return candidates[smallest(scores, k)].tolist()
-        short = smallest(scores, max(SHORTLIST * k, LEAST_SHORTLIST))
-        return self._diverse(candidates[short], scores[short], k)
-
-    def _diverse(self, samples: np.ndarray, scores: np.ndarray, k: int) -> list[int]:
-        """One after the other, the sample that the rule likes and that is at an angle to those before. [Brinker 2003]
-
-        The smallest (1 - d) score + d max cos(x, chosen), with scores brought to [0, 1].
-        """
-        spread = float(scores[-1] - scores[0])
-        liked = (scores - scores[0]) / spread if spread > 0 else np.zeros(len(scores))
-        asked = np.array(self._pending, dtype=np.int64)
-        gram = self._pool.part(np.concatenate([samples, asked]))
-        m, length = len(samples), np.sqrt(np.maximum(gram.diag(), np.finfo(float).tiny))
-        nearest = np.zeros(m)
-        chosen: list[int] = []
-
-        def avoid(place: int) -> None:
-            row = gram.rows(np.array([place]))[0, :m]
-            np.maximum(nearest, np.abs(row) / (length[:m] * length[place]), out=nearest)
-
-        for place in range(m, m + len(asked)):
-            avoid(place)
-        while len(chosen) < k:
-            value = (1.0 - self.diversity) * liked + self.diversity * nearest
-            value[chosen] = np.inf
-            chosen.append(int(np.argmin(np.round(value, DECIMALS))))
-            avoid(chosen[-1])
-        return samples[chosen].tolist()
+        chosen = next_batch(self._pool, candidates, scores, k, self._pending, self.diversity)
+        return chosen.tolist()
 
     # --- the file -----------------------------------------------------------------------------------------
 
@@ -796,29 +720,3 @@ def seed_of(random_state: Any) -> int:
     """A seed, drawn by chance unless it is one."""
     drawn = random_state if isinstance(random_state, Integral) else check_random_state(random_state).randint(2**31 - 1)
     return int(drawn)
-
-
-def as_label(y: Any) -> Any:
-    """A class as a plain str, int, float or bool."""
-    label = y.item() if isinstance(y, np.generic) else y
-    if not isinstance(label, str | int | float) or label != label:
-        raise ValueError(f"y must be a str, int, float or bool, got {y!r}.")
-    return str(label) if isinstance(label, str) else label
-
-
-def objective_of(machine: Any) -> float:
-    """The dual objective W of a machine; 0 if there is none yet, nan if it has no such thing."""
-    if machine is None:
-        return 0.0
-    result = getattr(machine, "result_", None)
-    return float(result.dual_objective) if isinstance(result, Certificate) else np.nan
-
-
-def smallest(values: np.ndarray, k: int) -> np.ndarray:
-    """The places of the k smallest numbers, in their order, equal ones by their places."""
-    if k < len(values):
-        limit = np.partition(values, k - 1)[k - 1]
-        places = np.flatnonzero(values <= limit)
-    else:
-        places = np.arange(len(values))
-    return places[np.argsort(values[places], kind="stable")][:k]
