@@ -300,6 +300,7 @@ def test_a_wrong_token_says_what_to_do(look):
     page = look(make_learner())
     page.browser.get(page.page.url[:-3])
     assert "Copy the whole address" in page.text("body")
+    assert page.script("getComputedStyle(document.body).maxWidth") == "640px"  # its style is let through
 
 
 def test_a_page_of_another_time_says_what_to_do(look):
@@ -482,6 +483,24 @@ def test_a_sample_that_cannot_be_shown_is_told_so(look):
     page = look(learner, show=lambda x: x if x == POOL[first] else None)
     page.type("?")
     page.wait(lambda: page.text("#sample").startswith("This sample cannot be shown. TypeError: show must return"))
+
+
+def test_a_rule_that_fails_is_told_so(look):
+    def moody(learner, candidates):
+        if len(learner.labelled_) == 1 and learner.labels_[0] == "left":
+            raise RuntimeError("not left")
+        return candidates.astype(float)
+
+    learner = make_learner(start=moody)
+    page = look(learner)
+    page.type("l")
+    page.wait(lambda: page.text("#notice") == "RuntimeError: not left")
+    assert page.text("#question").startswith("There is no next question.") and not page.shown("#answers")
+    page.click("Correct last answer")
+    page.wait(lambda: page.shown("#keep"))
+    page.type("r")
+    page.answered(1)
+    assert page.text("#question") == "What is sample 1?" and page.shown("#sample")
 
 
 def test_light_and_dark(look):

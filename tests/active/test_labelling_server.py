@@ -394,6 +394,7 @@ def test_a_rule_that_fails_is_told_and_an_answer_can_be_corrected(monkeypatch):
         client.act(client.state()["question"], "answer", 1)
         status, state = client.act(client.state()["question"], "answer", 1)
         assert (status, state["status"], state["message"]) == (200, "failed", "RuntimeError: too many to the right")
+        assert state["answers"] == 2
         assert client.act(state["question"], "answer", 0)[0] == 409
         status, state = client.act(state["question"], "correct", state["recent"][0]["index"], 0)
         assert (status, state["status"], state["message"]) == (200, "asking", "")

@@ -1,5 +1,6 @@
 """A local web page: requests in, the session's state out. It is open to this machine and to who knows the token."""
 
+import base64
 import errno
 import hmac
 import html
@@ -11,6 +12,7 @@ import threading
 import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from hashlib import sha256
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
@@ -43,8 +45,11 @@ PAGES = {
     "/page.css": ("page.css", "text/css; charset=utf-8"),
 }
 METHODS = {**dict.fromkeys(PAGES, "GET"), "/state": "GET", "/sample": "GET", "/act": "POST", "/finish": "POST"}
-LOCKED = """<!DOCTYPE html>
+LOCKED_STYLE = "body { font: 16px/1.5 system-ui, sans-serif; max-width: 40em; margin: 3em auto; padding: 0 1em }"
+LOCKED = f"""<!DOCTYPE html>
 <html lang="en"><meta charset="utf-8"><title>Labelling: wrong address</title>
+<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
+<style>{LOCKED_STYLE}</style>
 <h1>This is not the whole address</h1>
 <p>The labelling page opens by an address that ends in <code>?token=</code> and some letters. They are new every time it
 is served, so that no other page or program can answer for you.</p>
@@ -252,7 +257,9 @@ class _Request(BaseHTTPRequestHandler):
             self._drain()
             self._send_json(refusal.status, {"error": str(refusal)}, **refusal.headers)
         except _Locked:
-            self._send(HTTPStatus.FORBIDDEN, PAGES["/"][1], LOCKED)
+            style = base64.b64encode(sha256(LOCKED_STYLE.encode()).digest()).decode()
+            policy = HEADERS["Content-Security-Policy"].replace("style-src 'self'", f"style-src 'sha256-{style}'")
+            self._send(HTTPStatus.FORBIDDEN, PAGES["/"][1], LOCKED, **{"Content-Security-Policy": policy})
         except (ValueError, RecursionError) as error:
             self._send_json(HTTPStatus.BAD_REQUEST, {"error": str(error)})
 

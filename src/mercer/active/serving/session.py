@@ -150,7 +150,7 @@ class Session:
         try:
             facts = self._facts()
         except Exception as error:
-            facts = {"status": "failed", "message": f"{type(error).__name__}: {error}", "recent": self._recent()}
+            facts = {"status": "failed", "message": f"{type(error).__name__}: {error}", **self._counts()}
         self._publish({**facts, "question": self.state["question"] + 1})
 
     def _publish(self, changes: dict[str, Any]) -> None:
@@ -169,16 +169,22 @@ class Session:
             "sample": None if index is None else self._picture(index, strict),
             "classes": [str(label) for label in self._classes],
             "keys": keys_of([str(label) for label in self._classes]),
-            "answers": len(learner.labelled_),
-            "skipped": len(learner.skipped_),
-            "pool": n_samples(learner.pool),
-            "recent": self._recent(),
+            **self._counts(),
             "window": WINDOW,
             "curve": _curve(learner.history_),
             "histogram": self._histogram(index),
             "advice": _advice(learner.stopped_),
             "message": "",
             "kept": learner.path is not None,
+        }
+
+    def _counts(self) -> dict[str, Any]:
+        learner = self._learner
+        return {
+            "answers": len(learner.labelled_),
+            "skipped": len(learner.skipped_),
+            "pool": n_samples(learner.pool),
+            "recent": self._recent(),
         }
 
     def _picture(self, i: int, strict: bool = False) -> dict[str, Any]:

@@ -261,7 +261,7 @@ function show(next, notice = "", strong = false) {
     showRecent();
   }
   if (state.status === "learning") tell("Learning …");
-  else if (state.status === "failed") tell(`The machine could not learn from the answers: ${state.message} Correct an answer to go on.`, true);
+  else if (state.status === "failed") tell(state.message, true);
   else tell(notice, strong);
   setBusy();
 }
@@ -272,7 +272,7 @@ function showQuestion(changed) {
   $("work").classList.toggle("correcting", Boolean(correcting));
   $("question").textContent = correcting
     ? `Sample ${correcting.index} ${correcting.label === null ? "was skipped" : `was “${state.classes[correcting.label]}”`}. What is it?`
-    : { finished: "Nothing is left to ask. Press Finish, or correct an answer.", failed: "Something went wrong." }[state.status]
+    : { finished: "Nothing is left to ask. Press Finish, or correct an answer.", failed: "There is no next question. Correct an answer to go on." }[state.status]
       || `What is sample ${state.index}?`;
   if (changed || correcting !== showQuestion.shown) {
     const drawn = sample && (correcting || asked || state.status === "learning") ? PICTURES[sample.kind](sample) : [];
