@@ -43,7 +43,9 @@ def test_rows_of_arrays_are_numbered():
 
 @pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix])
 def test_sparse_rows_show_what_is_there(kind):
-    assert Shown(kind(np.array([[0.0, 1.0, 0.0], [0.0, 2.0, 3.0]])))(1)["rows"] == [["x1", "2"], ["x2", "3"]]
+    X = kind(np.array([[0.0, 1.0, 0.0], [4.0, 2.0, 3.0]]))
+    X.data[X.indices == 0] = 0.0  # it is stored, and nothing nevertheless
+    assert Shown(X)(1)["rows"] == [["x1", "2"], ["x2", "3"]]
 
 
 def test_wide_rows_and_long_texts_say_what_is_left_out():

@@ -340,7 +340,8 @@ def test_while_the_machine_learns_the_page_says_so(held):
         during = client.state(asked["version"])
         assert (during["status"], during["question"]) == ("learning", asked["question"])
         assert client.act(asked["question"], "answer", 1) == (200, during)  # the same click: it is on its way
-        assert client.act(asked["question"], "answer", 0) == (409, during)
+        for other in (["answer", 0], ["skip"], ["correct", learner.labelled_[0].item(), 1]):
+            assert client.act(asked["question"], *other) == (409, during)
         held.released.set()
         slow.join()
         assert outcome[0][0] == 200 and outcome[0][1]["status"] == "asking"
@@ -358,7 +359,8 @@ def test_closing_waits_for_the_answer_that_is_being_learnt(held):
     assert held.started.wait(60)
     closing = threading.Thread(target=page.close)
     closing.start()
-    assert not page.closed
+    closing.join(2.0)
+    assert closing.is_alive() and not page.closed
     held.released.set()
     closing.join()
     slow.join()
@@ -525,9 +527,11 @@ def test_closed_and_opened_again_nothing_is_lost(tmp_path):
 def test_finish_on_the_page_closes_it(learner):
     page = learner.serve(block=False, open_browser=False)
     client = Client(page)
+    waiting = threading.Thread(target=page.wait, daemon=True)
+    waiting.start()
     assert client.post("/finish", {})[0] == 200
-    page.wait()
-    assert page.closed
+    waiting.join(60)
+    assert page.closed and not waiting.is_alive()
     with pytest.raises(ConnectionError):
         client.state()
     page.close()
