@@ -177,6 +177,20 @@ def test_a_double_click_is_one_answer(look):
     assert page.script("state.answers") == 1
 
 
+def test_a_click_at_the_moment_a_question_appears_was_meant_for_the_one_before(look):
+    learner = make_learner()
+    page = look(learner).ready()
+    page.browser.execute_script(
+        """const plain = show;
+        show = (...state) => { plain(...state); document.querySelector("#answers button").click(); window.tried = sending; };
+        """
+    )
+    page.press("r")
+    page.answered(1)
+    assert page.script("window.tried") is False
+    assert learner.labels_.tolist() == ["right"]
+
+
 def test_a_key_held_down_is_one_answer(look):
     learner = make_learner()
     page = look(learner).ready()
@@ -382,7 +396,7 @@ KINDS = {
     "directed graph": ([Graph(3, [(0, 1), (1, 2), (2, 2)], directed=True)] * 41, "#sample svg .arrow"),
     "tree": ([Tree.from_string("(S (NP Paul) (VP runs))")] * 41, "#sample svg .word"),
     "image": (np.eye(8)[np.newaxis].repeat(41, axis=0), "#sample img.pixels"),
-    "photograph": (np.zeros((41, 300, 200, 3), dtype=np.uint8), "#sample img:not(.pixels)"),
+    "photograph": (np.broadcast_to(np.uint8(99), (41, 900, 700, 3)), "#sample img:not(.pixels)"),
     "drawing": ([SVG('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 2 2"/>')] * 41, "#sample img"),
     "series": (Series.pack([np.sin(np.arange(50.0))] * 41), "#sample svg .curve"),
     "number": (np.arange(41), "#sample p.text"),
@@ -404,6 +418,8 @@ def test_samples_of_every_kind_are_drawn_within_the_page(look, kind, width):
         assert page.script("document.documentElement.scrollWidth <= innerWidth")
         if drawn.tag_name == "img":
             page.wait(lambda: page.script("arguments[0].complete && arguments[0].naturalWidth > 0", drawn))
+        if drawn.tag_name in ("img", "g", "polygon", "polyline"):  # drawings are seen whole
+            assert page.script("$('sample').scrollHeight <= $('sample').clientHeight")
         frame = page.find("#sample").rect
         assert frame["x"] - 1 <= drawn.rect["x"] and drawn.rect["width"] <= frame["width"] + 1
         for button in ("left", "right", "Cannot tell"):  # not below the fold, either
