@@ -4,15 +4,18 @@ from mercer.active.answers import Answer
 from mercer.active.learner import ActiveLearner
 from mercer.active.order import label_order
 from mercer.active.rules import Closest, Farthest, LeastSure, Random, Spread, VersionSpace
+from mercer.active.serving import SVG, Labelling
 from mercer.active.stopping import BandEmpty, Budget, MistakesLevel, ObjectiveLevel
 
 __all__ = [
+    "SVG",
     "ActiveLearner",
     "Answer",
     "BandEmpty",
     "Budget",
     "Closest",
     "Farthest",
+    "Labelling",
     "LeastSure",
     "MistakesLevel",
     "ObjectiveLevel",

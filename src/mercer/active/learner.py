@@ -17,6 +17,7 @@ from mercer.active.batches import next_batch
 from mercer.active.journal import AnswerJournal
 from mercer.active.pool import Pool, Scores, make_scores
 from mercer.active.rules import as_rule, as_start
+from mercer.active.serving import Labelling, serve
 from mercer.active.stopping import BandEmpty, Budget, as_stopping_rules, name_of
 from mercer.callers import warn_caller
 from mercer.fingerprint import fingerprint
@@ -474,6 +475,56 @@ class ActiveLearner:
             if name not in settings and before[name] == OWN:
                 raise ValueError(f"{name} must be given: the learner of {str(path)!r} had one of its own.")
         return cls(estimator, pool, oracle, **{**before, **settings}, path=path)
+
+    def serve(
+        self,
+        port: int = 0,
+        *,
+        show: Any = None,
+        open_browser: bool = True,
+        block: bool = True,
+        title: str = "Labelling",
+    ) -> Labelling:
+        """Ask people: open a page in the browser that shows the next sample and takes its class by mouse or key.
+
+        The page is open to this machine alone, and to those who know its address, which ends in a token drawn anew
+        every time. It needs the classes: those given to the learner, or those among its answers. Each answer is told to
+        the learner before the next question appears, so that the page can be closed and opened again at any time; with
+        a `path` the program may end as well.
+
+        Parameters
+        ----------
+        port : int >= 0 and <= 65535, default=0
+            0: one that is free.
+        show : callable, n samples or None, default=None
+            What to look at: a function of a sample, or things to show instead of the samples of the pool, in the same
+            order. Each is a str (a text, or a sequence if there is no space in it), a dict or an array of one axis (a
+            table), an array of two or three axes (an image), a list or tuple of symbols, a `mercer.data.Graph`, a
+            `mercer.data.Tree`, or an `SVG`. None: the samples themselves.
+        open_browser : bool, default=True
+            Whether to open the page in the browser of this machine.
+        block : bool, default=True
+            Whether to wait until the page is closed by its button or by Ctrl-C. The address is then written to the
+            standard error stream. If not, the page works in threads of its own, and the learner is to be used through
+            `Labelling.paused` until it is closed.
+        title : str, default="Labelling"
+            What is asked.
+
+        Returns
+        -------
+        Labelling
+            The page; closed already if `block`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer import SVC
+        >>> from mercer.active import ActiveLearner
+        >>> learner = ActiveLearner(SVC(), np.arange(10.0).reshape(-1, 1), classes=["low", "high"])
+        >>> page = learner.serve(block=False, open_browser=False)
+        >>> page.close()
+        """
+        return serve(self, port, show=show, open_browser=open_browser, block=block, title=title)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.estimator!r}, <{self._pool.n} samples>, {len(self._answers)} answers)"
