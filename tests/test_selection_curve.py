@@ -209,7 +209,6 @@ def test_a_class_may_be_missing_in_a_fold():
         SVC(Cosine()),
         SVC(Linear() + 1),
     ],
-    ids=repr,
 )
 def test_other_machines_are_fitted(machine):
     X, y = samples()
