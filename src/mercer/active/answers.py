@@ -29,7 +29,7 @@ class Answer:
         Whether the sample lay within the margin band of the machine of before.
     objective : float
         The dual objective W of the machine with the answer; 0 before there are two classes, nan for an estimator that
-        has none.
+        has none, or refuses the answers.
     gain : float
         By how much the answer has raised W. [CY eq 1.63] Of answers given together, their share each.
     band : int or None
@@ -65,8 +65,6 @@ def check_kinds(labels: Iterable[Any], name: str = "y") -> None:
 
 
 def objective_of(machine: Any) -> float:
-    """The dual objective W of a machine; 0 if there is none yet, nan if it has no such thing."""
-    if machine is None:
-        return 0.0
+    """The dual objective W of a machine, nan if it has no such thing."""
     result = getattr(machine, "result_", None)
     return float(result.dual_objective) if isinstance(result, Certificate) else np.nan

@@ -76,6 +76,8 @@ def diverse(
 
 def smallest(values: np.ndarray, k: int) -> np.ndarray:
     """The places of the k smallest numbers, in their order, equal ones by their places."""
+    if k == 1:
+        return np.array([np.argmin(values)])
     if k < len(values):
         limit = np.partition(values, k - 1)[k - 1]
         places = np.flatnonzero(values <= limit)

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone, is_classifier
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import FitFailedWarning, NotFittedError
 from sklearn.utils import check_random_state
 
 from mercer.active.answers import Answer, as_label, check_kinds, objective_of
@@ -19,10 +19,12 @@ from mercer.active.pool import Pool, Scores, make_scores
 from mercer.active.rules import as_rule, as_start
 from mercer.active.serving import Labelling, serve
 from mercer.active.stopping import BandEmpty, Budget, as_stopping_rules, name_of
+from mercer.callers import warn_caller
 from mercer.fingerprint import fingerprint
 from mercer.gram import Gram
 from mercer.gram.memory import check_memory
 from mercer.kernels.samples import row_blocks
+from mercer.machines import Machine
 from mercer.parameters import Number
 from mercer.svm.classification import SupportVectorClassifier
 from mercer.threads import effective_n_threads, limit_threads
@@ -39,8 +41,8 @@ class ActiveLearner:
     outside only if it was predicted wrongly. The closest to the hyperplane raises it most: it is the one to ask for.
     So a person or a program is asked (`query`), answers (`tell`), and the machine is fitted again, from where it was.
 
-    Until answers of two classes are known, samples are asked for in the order of `start`; answers that are known before
-    can be told first.
+    Until answers of two classes are known, and the estimator takes them, samples are asked for in the order of `start`;
+    answers that are known before can be told first.
 
     Parameters
     ----------
@@ -184,6 +186,8 @@ class ActiveLearner:
         self._blank = clone(estimator)
         if self._pool.kernel is not None:
             self._blank.set_params(kernel=self._pool.kernel)
+        if isinstance(self._blank, Machine):
+            self._blank._check_all()
         if oracle is not None and not callable(oracle) and len(oracle) != self._pool.n:
             raise ValueError(f"oracle must be callable or have one label for each of {self._pool.n} samples.")
         self._seed = seed_of(random_state)
@@ -199,6 +203,7 @@ class ActiveLearner:
         self._machine: Any = None
         self._scores: Scores | None = None
         self._objective = 0.0
+        self._refusal = ""
         self._pending: list[int] = []
         self.history_: list[Answer] = []
         self._journal: AnswerJournal | None = None
@@ -274,7 +279,7 @@ class ActiveLearner:
             raise ValueError(f"Sample {number} has not been answered yet; tell({number}, ...) does that.")
         label = self._label(y, self._known if self._given else {})
         check_kinds([label, *(a for n, a in self._answers.items() if n != number)])
-        self._correct(number, label, self._write)
+        self._correct(number, label)
 
     def learn(self, n: int | None = None) -> Self:
         """Ask the oracle until a stopping rule speaks.
@@ -310,16 +315,19 @@ class ActiveLearner:
     @property
     def estimator_(self) -> Any:
         """The machine, fitted to all answers."""
-        if self._machine is None:
-            raise NotFittedError(
-                "There is no machine yet: answers of two classes are needed, there are "
-                f"{len(set(self._answers.values()))} among {len(self._answers)} answers."
-            )
-        return self._machine
+        if self._machine is not None:
+            return self._machine
+        n_answers, n_classes = len(self._answers), len(set(self._answers.values()))
+        if n_classes > 1:
+            raise NotFittedError(f"There is no machine, the estimator refuses the {n_answers} answers: {self._refusal}")
+        raise NotFittedError(
+            "There is no machine yet: answers of two classes are needed, there are "
+            f"{n_classes} among {n_answers} answers."
+        )
 
     @property
     def is_fitted(self) -> bool:
-        """Whether there is a machine: answers of two classes are known."""
+        """Whether there is a machine: answers of two classes are known, and the estimator takes them."""
         return self._machine is not None
 
     @property
@@ -566,29 +574,11 @@ class ActiveLearner:
     def _tell(self, numbers: list[int], labels: list[Any], records: list[dict] | None = None) -> None:
         """Learn answers; their records are given when they are read from a file."""
         answers = {**self._answers, **dict(zip(numbers, labels, strict=True))}
-        machine = self._fitted(answers)
-        objective = objective_of(machine)
-        closed = self._open.copy()
-        closed[numbers] = False
+        machine, objective = self._fitted(answers, warns=records is None)
+        still_open = self._open.copy()
+        still_open[numbers] = False
         if records is None:
-            predicted: list[Any] = [None] * len(numbers)
-            inside = np.zeros(len(numbers), dtype=bool)
-            if self._machine is not None:
-                scores = self._scored()
-                predicted = scores.predict(np.array(numbers)).tolist()
-                inside = scores.closeness()[numbers] < MARGIN if self._has_band else inside
-            scores_after = self._scores_for(machine, np.fromiter(answers, dtype=np.int64))
-            band = None
-            if scores_after is not None and self._has_band:
-                band = int(np.count_nonzero(closed & (scores_after.closeness() < MARGIN)))
-            gain = (objective - self._objective) / len(numbers)
-            mistakes = self.history_[-1].mistakes if self.history_ else 0
-            new = []
-            for k, (number, label) in enumerate(zip(numbers, labels, strict=True)):
-                mistakes += predicted[k] is not None and predicted[k] != label
-                n_labels = len(self._answers) + k + 1
-                seen = bool(inside[k])
-                new.append(Answer(n_labels, number, label, predicted[k], seen, objective, gain, band, mistakes))
+            new = self._records(answers, numbers, machine, objective, still_open)
             self._write({"tell": numbers, "answers": labels, "records": [asdict(answer) for answer in new]})
         else:
             new = [Answer(**record) for record in records]
@@ -597,54 +587,89 @@ class ActiveLearner:
             self._known.update((label, label) for label in labels if label not in self._known)
         for number in numbers:
             self._skipped.pop(number, None)
-        self._answers, self._open, self._machine, self._objective = answers, closed, machine, objective
+        self._answers, self._open, self._machine, self._objective = answers, still_open, machine, objective
         self._pending = []
+
+    def _records(
+        self, answers: dict[int, Any], numbers: list[int], machine: Any, objective: float, still_open: np.ndarray
+    ) -> list[Answer]:
+        """What is known of new answers, from the machine of before and the new one."""
+        predicted, inside = [None] * len(numbers), [False] * len(numbers)
+        if self._machine is not None:
+            before = self._scored()
+            predicted = before.predict(np.array(numbers)).tolist()
+            if self._has_band:
+                inside = (before.closeness()[numbers] < MARGIN).tolist()
+        band = None
+        if machine is not None and self._has_band:
+            after = self._scores_of(machine, np.fromiter(answers, dtype=np.int64))
+            band = int(np.count_nonzero(still_open & (after.closeness() < MARGIN)))
+        gain = (objective - self._objective) / len(numbers)
+        mistakes = self.history_[-1].mistakes if self.history_ else 0
+        records = []
+        for k, number in enumerate(numbers):
+            answer, guess = answers[number], predicted[k]
+            mistakes += guess is not None and guess != answer
+            n_labels = len(self._answers) + k + 1
+            records.append(Answer(n_labels, number, answer, guess, inside[k], objective, gain, band, mistakes))
+        return records
 
     def _skip(self, numbers: list[int]) -> None:
         self._skipped.update(dict.fromkeys(numbers))
         self._open[numbers] = False
         self._pending = []
 
-    def _correct(self, number: int, label: Any, write: Any) -> None:
+    def _correct(self, number: int, label: Any, told: bool = True) -> None:
+        """Learn another answer; it is told now, or read from a file."""
         answers = {**self._answers, number: label}
-        machine = self._fitted(answers)
-        write({"correct": number, "answer": label})
+        machine, objective = self._fitted(answers, warns=told)
+        if told:
+            self._write({"correct": number, "answer": label})
         mistakes, history = 0, []
         for answer in self.history_:
             answer = replace(answer, answer=answers[answer.index])
             mistakes += answer.predicted is not None and answer.predicted != answer.answer
             history.append(replace(answer, mistakes=mistakes))
-        self.history_, self._answers, self._machine = history, answers, machine
+        self.history_, self._answers, self._machine, self._objective = history, answers, machine, objective
         if not self._given:
             self._known = {label: label for label in answers.values()}
-        self._objective, self._pending = objective_of(machine), []
+        self._pending = []
 
-    def _fitted(self, answers: Mapping[int, Any]) -> Any:
-        """A machine for these answers, started from the last one; None if they are all of one class."""
+    def _fitted(self, answers: Mapping[int, Any], warns: bool) -> tuple[Any, float]:
+        """A machine for these answers, started from the last one, and its objective.
+
+        There is none for a single class, nor for answers that it refuses: they are kept all the same.
+        """
         classes = set(answers.values())
         if len(classes) < 2:
-            return None
+            return None, 0.0
         numbers = np.fromiter(answers, dtype=np.int64, count=len(answers))
+        machine = clone(self._blank)
         same = self._machine is not None and classes == set(self._machine.classes_.tolist())
         if same and isinstance(self._machine, SupportVectorClassifier):
             machine = copy(self._machine)
             machine._grows = True
-        else:
-            machine = clone(self._blank)
-        machine.fit(self._pool.rows(numbers, numbers), np.array(list(answers.values())))
+        try:
+            machine.fit(self._pool.rows(numbers, numbers), np.array(list(answers.values())))
+        except ValueError as error:
+            self._refusal = str(error)
+            if warns:
+                warn_caller(
+                    f"{type(machine).__name__} refuses the {len(answers)} answers so far, and until it takes them "
+                    f"questions are asked as at the start: {error}",
+                    FitFailedWarning,
+                )
+            return None, np.nan
         if isinstance(machine, SupportVectorClassifier):
             machine._grows = False
-        return machine
+        return machine, objective_of(machine)
 
     def _scored(self) -> Scores:
         """What the machine of now says of the pool."""
-        scores = self._scores_for(self.estimator_, self.labelled_)
-        assert scores is not None
-        return scores
+        return self._scores_of(self.estimator_, self.labelled_)
 
-    def _scores_for(self, machine: Any, labelled: np.ndarray) -> Scores | None:
-        if machine is None:
-            return None
+    def _scores_of(self, machine: Any, labelled: np.ndarray) -> Scores:
+        """What a machine says of the pool."""
         if self._scores is None:
             self._scores = make_scores(self._pool, self._blank)
         if self._scores.machine is not machine:
@@ -700,7 +725,7 @@ class ActiveLearner:
             elif "skip" in entry:
                 self._skip(entry["skip"])
             else:
-                self._correct(entry["correct"], entry["answer"], lambda _: None)
+                self._correct(entry["correct"], entry["answer"], told=False)
         self._journal = journal
 
 

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.linalg.blas import daxpy
 from scipy.sparse import issparse
 from sklearn.utils import get_tags
 
@@ -17,13 +18,14 @@ from mercer.machines import KernelMachine
 from mercer.machines.expansions import KernelClassifier
 from mercer.multiclass.pairs import pair_number
 from mercer.svm.classification import SupportVectorClassifier
+from mercer.threads import one_blas_thread
 
 __all__ = ["ExpansionScores", "Pool", "Scores", "make_scores"]
 
-# Columns of kernel values that are allocated at once; they take memory only as they are filled.
-COLUMNS_AT_ONCE = 32
-# Updates of what is not kept in columns after which it is computed afresh, so that rounding does not grow.
+# Updates after which all is added up afresh, so that rounding does not grow.
 UPDATES = 50
+# Samples whose values are added up at once.
+CACHED = 1 << 15
 # Values per sample that an estimator may need where it is asked for decision values in blocks of the pool.
 VALUES_PER_SAMPLE = 256
 
@@ -138,71 +140,67 @@ class RefitScores(Scores):
 class ExpansionScores(Scores):
     """Of machines of the form K(X, support) @ coefficients + intercept: only what has changed is computed.
 
-    The columns K(pool, x) of labelled samples x are kept in float64 as far as the memory allows, and the values are
-    their sums with the coefficients of now. The part of samples whose columns are not kept is corrected by the change
-    of their coefficients, and computed afresh every so often.
+    An answer changes few coefficients: samples at a bound mostly stay there. The columns K(pool, x) of support vectors
+    are kept in float64 as far as the memory allows, and others computed again where their coefficients change. So that
+    rounding does not grow, all is added up afresh every so often.
     """
 
     def __init__(self, pool: Pool):
         super().__init__(pool)
-        self._place: dict[int, int] = {}  # of samples whose columns are kept
-        self._columns: list[np.ndarray] = []
-        self._rest: np.ndarray | None = None
-        self._rest_coefficients: dict[int, np.ndarray] = {}
-        self._updates = 0
+        self._columns: dict[int, np.ndarray] = {}
         self._capacity = int(memory_budget(pool.memory) // (8 * pool.n))
+        self._sums = np.empty((0, pool.n))  # K @ coefficients, a row for every function
+        self._coefficients = np.empty((0, 0))  # that are in the sums,
+        self._labelled = np.empty(0, dtype=np.int64)  # of these samples
+        self._updates = UPDATES
 
     def update(self, machine, labelled):
-        self.machine = machine
-        support = labelled[machine.support_]
-        coefficients = machine.dual_coef_.toarray() if issparse(machine.dual_coef_) else machine.dual_coef_
-        self._keep_columns(support)
-        places = np.array([self._place.get(i, -1) for i in support.tolist()], dtype=np.int64)
-        kept = places >= 0
-        table = np.zeros((len(coefficients), len(self._place)))
-        table[:, places[kept]] = coefficients[:, kept]
-        values = np.zeros((len(coefficients), self.pool.n))
-        for k, block in enumerate(self._columns):
-            part = table[:, k * COLUMNS_AT_ONCE : (k + 1) * COLUMNS_AT_ONCE]
-            values += part @ block[: part.shape[1]]
-        if not kept.all():
-            values += self._rest_of(support[~kept], coefficients[:, ~kept])
-        self._raw = values + np.asarray(machine.intercept_).reshape(-1, 1)
+        rows = machine.dual_coef_.toarray() if issparse(machine.dual_coef_) else machine.dual_coef_
+        now = np.zeros((len(rows), len(labelled)))
+        now[:, machine.support_] = rows
+        before, updates = self._coefficients, self._updates
+        self.machine, self._updates = None, UPDATES  # who is interrupted starts afresh
+        grown = np.array_equal(labelled[: len(self._labelled)], self._labelled) and len(before) == len(now)
+        if updates >= UPDATES or not grown:
+            self._sums, before, updates = np.zeros((len(now), self.pool.n)), now[:, :0], 0
+        changes = now.copy()
+        changes[:, : before.shape[1]] -= before
+        changed = np.flatnonzero(changes.any(axis=0))
+        self._add(labelled[changed], changes[:, changed])
+        self._raw = self._sums + np.reshape(machine.intercept_, (-1, 1))
         self._decision = self._closeness = None
+        self._coefficients, self._labelled = now, labelled
+        self.machine, self._updates = machine, updates + 1
 
-    def _keep_columns(self, support: np.ndarray) -> None:
+    def _add(self, samples: np.ndarray, changes: np.ndarray) -> None:
+        """Correct the sums by changes of the coefficients of some samples, shape (n_functions, n_changed)."""
+        self._keep_columns(samples)
+        kept = np.array([i in self._columns for i in samples.tolist()], dtype=bool)
+        columns = [self._columns[i] for i in samples[kept].tolist()]
+        with one_blas_thread():
+            for rows in row_blocks(self.pool.n, 1, CACHED):
+                for sums, by in zip(self._sums[:, rows], changes[:, kept].tolist(), strict=True):
+                    for column, change in zip(columns, by, strict=True):
+                        daxpy(column[rows], sums, a=change)
+        if not kept.all():
+            self._add_computed(samples[~kept], changes[:, ~kept])
+
+    def _keep_columns(self, samples: np.ndarray) -> None:
         """Compute the columns of samples that have none yet, as many as there is room for."""
-        new = np.array([i for i in support.tolist() if i not in self._place], dtype=np.int64)
-        new = new[: max(0, self._capacity - len(self._place))]
+        new = np.array([i for i in samples.tolist() if i not in self._columns], dtype=np.int64)
+        new = new[: max(0, self._capacity - len(self._columns))]
         for part in row_blocks(len(new), self.pool.n):
-            columns = self.pool.gram.rows(new[part])
-            for i, column in zip(new[part].tolist(), columns, strict=True):
-                place = len(self._place)
-                if place == COLUMNS_AT_ONCE * len(self._columns):
-                    self._columns.append(np.empty((COLUMNS_AT_ONCE, self.pool.n)))
-                self._columns[place // COLUMNS_AT_ONCE][place % COLUMNS_AT_ONCE] = column
-                self._place[i] = place
+            self._columns.update(zip(new[part].tolist(), self.pool.gram.rows(new[part]), strict=True))
 
-    def _rest_of(self, samples: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
-        """The part of samples whose columns are not kept, from what it was and the change of their coefficients."""
-        now = dict(zip(samples.tolist(), coefficients.T, strict=True))
-        before = self._rest_coefficients
-        if self._rest is None or len(self._rest) != len(coefficients) or self._updates >= UPDATES:
-            self._rest, before, self._updates = np.zeros((len(coefficients), self.pool.n)), {}, 0
-        nothing = np.zeros(len(coefficients))
-        change = {i: now.get(i, nothing) - before.get(i, nothing) for i in now.keys() | before.keys()}
-        changed = sorted(i for i, by in change.items() if by.any())
-        if changed:
-            by = np.array([change[i] for i in changed])
-            gram, numbers = self.pool.gram, np.array(changed)
-            if isinstance(gram, MatrixGram):
-                for part in row_blocks(len(numbers), gram.n):
-                    self._rest += by[part].T @ gram.rows(numbers[part])
-            else:
-                everyone: Any = slice(None)
-                self._rest += gram.dot_part(everyone, numbers, by).T
-        self._rest_coefficients, self._updates = now, self._updates + 1
-        return self._rest
+    def _add_computed(self, samples: np.ndarray, changes: np.ndarray) -> None:
+        """The same for samples whose columns are not kept."""
+        gram = self.pool.gram
+        if isinstance(gram, MatrixGram):
+            for part in row_blocks(len(samples), gram.n):
+                self._sums += changes[:, part] @ gram.rows(samples[part])
+        else:
+            everyone: Any = slice(None)
+            self._sums += gram.dot_part(everyone, samples, changes.T).T
 
     def decision(self):
         if self._decision is None:

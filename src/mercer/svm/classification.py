@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -187,14 +187,15 @@ class SupportVectorClassifier(ClassifierMixin, JointlyLabelled, Probabilities, S
         return [tuple(map(joined, zip(*of_lesson, strict=True))) for of_lesson in learnt]
 
     def _starts(self, problems, sizes, first):
-        if not self._grows or isinstance(self._scheme, OwnMachines):
+        if not self._grows or isinstance(self._scheme, OwnMachines):  # whose scale is their own
             return super()._starts(problems, sizes, first)
         # Multipliers are coefficients times signs, over the scale of the machine: those of new samples are zero.
         scale = self._models(SolverResults.of(self.result_.parts or (self.result_,))).scale
-        rows, starts = csr_array(self.dual_coef_), []
+        starts = []
         for k, problem in enumerate(problems[: len(sizes)], first):
-            row = rows[[k]]
-            last = dense_row(self.support_[row.indices], row.data, problem.gram.n)[problem.index]
+            row = self.dual_coef_[[k]]
+            support, values = (row.indices, row.data) if issparse(row) else (slice(None), row[0])
+            last = dense_row(self.support_[support], values, problem.gram.n)[problem.index]
             starts.append(np.maximum(0.0, problem.sign * last) / scale[k])
         return starts
 
