@@ -1,6 +1,9 @@
 """Asking, telling, and what is known of it."""
 
+import pickle
+
 import numpy as np
+import pandas
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning, NotFittedError
@@ -91,6 +94,20 @@ def test_one_by_one_and_together_learn_the_same(rng):
     assert one.labels_.tolist() == many.labels_.tolist() == y[:20].tolist()
     assert [answer.n_labels for answer in many.history_] == list(range(1, 21))
     assert one.gain_.sum() == pytest.approx(many.gain_.sum()) == pytest.approx(one.history_[-1].objective)
+
+
+def test_fits_go_on_from_the_last_one(rng):
+    X, y = data(rng)
+    learner = ActiveLearner(SVC(RBF(0.3), tol=1e-9), X, y, stop=None).learn(60)
+    cold = clone(learner.estimator_).fit(X[learner.labelled_], learner.labels_)
+    assert learner.estimator_.n_iter_ < cold.n_iter_
+
+
+def test_labels_by_their_places(rng):
+    """A series with an index of its own is read from its first entry to its last."""
+    X, y = data(rng, 30)
+    learner = ActiveLearner(SVC(RBF(0.3)), X, pandas.Series(y, index=np.arange(30)[::-1])).learn(10)
+    assert (learner.labels_ == y[learner.labelled_]).all()
 
 
 def test_skipped_samples_are_not_asked_for(rng):
@@ -210,6 +227,13 @@ def test_machines_that_need_more_than_two_answers(machine, rng):
     learner = ActiveLearner(machine, X, y, stop=None).learn(25)
     assert learner.is_fitted
     assert learner.history_[-1].predicted is not None
+
+
+def test_pickled_it_goes_on(rng):
+    X, y = data(rng)
+    learner = ActiveLearner(SVC(RBF(0.3)), X, y, stop=None).learn(10)
+    again = pickle.loads(pickle.dumps(learner)).learn(10)
+    assert again.labelled_.tolist() == learner.learn(10).labelled_.tolist()
 
 
 def test_the_estimator_given_stays_as_it_was(rng):

@@ -517,8 +517,11 @@ def test_closed_and_opened_again_nothing_is_lost(tmp_path):
     with make_learner(path=path).serve(block=False, open_browser=False) as page:
         client = Client(page)
         after = client.state()
-        for name in ("answers", "index", "sample", "recent", "curve", "histogram", "kept"):
+        for name in ("answers", "index", "sample", "recent", "curve", "kept"):
             assert after[name] == before[name]
+        # Decision values that followed the answers and those computed at once differ by rounding.
+        assert after["histogram"]["value"] == pytest.approx(before["histogram"]["value"], rel=1e-9)
+        assert after["histogram"]["inside"] == before["histogram"]["inside"]
         assert client.ask("/state", **{"X-Token": old.token})[0] == 403
         assert client.answer()[1]["answers"] == 6
     assert len(make_learner(path=path).labelled_) == 6

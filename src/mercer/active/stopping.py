@@ -51,13 +51,13 @@ class ObjectiveLevel:
 
     def __call__(self, learner: Any) -> bool:
         answers = learner.history_
-        if not answers or answers[-1].predicted is None:
+        if not learner.is_fitted:
             return False
         if np.isnan(answers[-1].objective):
             raise ValueError(
                 f"stop='objective' needs a machine with a dual objective, such as SVC, got {learner.estimator_!r}."
             )
-        if len(answers) <= self.last or answers[-self.last].predicted is None:
+        if len(answers) <= self.last:
             return False
         return answers[-1].objective - answers[-1 - self.last].objective <= self.tol * abs(answers[-1].objective)
 
