@@ -283,6 +283,14 @@ def test_ways_to_validate():
     assert not hasattr(smallest.set_params(cv=None).fit(X, y), "cv_results_")
 
 
+def test_of_equal_errors_the_fewest_features():
+    X, y = genes(d=10)
+    X[:, 7] = 10.0 * y
+    selector = KernelRFE(cv=3).fit(X, y)
+    assert_array_equal(selector.cv_results_["mean_test_score"], 1.0)
+    assert_array_equal(selector.get_support(indices=True), [7])
+
+
 def test_noise_stays_at_chance():
     """Features that are chosen with all samples seem to tell classes apart where there is nothing to tell."""
     rng = np.random.default_rng(0)
@@ -297,7 +305,7 @@ def test_samples_of_no_weight():
     X, y = genes(n=40)
     weight = (np.arange(40) % 5 > 0).astype(float)
     used = weight > 0
-    X[~used] *= 1e6
+    X[~used] *= 1e13  # a mean of all would leave little of the others
     some = KernelRFE(cv=4, step=5).fit(X, y, sample_weight=weight)
     folds = [(train[used[train]], test[used[test]]) for train, test in StratifiedKFold(4).split(X, y)]
     place = np.cumsum(used) - 1

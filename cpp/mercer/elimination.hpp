@@ -60,7 +60,6 @@ class Features {
   const Level& level() const { return level_; }
   std::size_t n_samples() const { return n_samples_; }
   std::size_t n_features() const { return left_.size(); }
-  std::size_t n_left() const { return n_left_; }
   bool is_left(std::size_t j) const { return left_[j] != 0; }
   const double* column(std::size_t j) const { return columns_ + j * n_samples_; }
   const double* measures(std::size_t i) const { return measures_.data() + i * n_samples_; }
@@ -191,6 +190,9 @@ class Losses {
 
   // Whether a loss takes so long that several threads should compute several of them.
   bool dear() const { return support_.size() * support_.size() > 10'000; }
+
+  // How far rounding may take a value that does not depend on its reach: kernel values are subtracted.
+  double rounding() const { return features_.linear() ? 0.0 : 8.0 * eps * double(taught_.size()); }
 
   // How far the state that losses depend on has gone so far.
   double path() const { return path_; }
@@ -428,7 +430,7 @@ class Smallest {
     std::make_heap(queue.begin(), queue.end(), nearest);
     std::vector<Candidate> found, inside;  // found is a heap, the largest in front
     std::vector<double> values;
-    double limit = infinity;  // what has a larger value is not among the n smallest
+    double limit = infinity;  // what has a larger bound is not among the n smallest
     while (!queue.empty() && queue.front().first <= limit && queue.front().first < infinity) {
       const std::size_t g = queue.front().second;
       std::pop_heap(queue.begin(), queue.end(), nearest);
@@ -456,7 +458,7 @@ class Smallest {
           std::pop_heap(found.begin(), found.end());
           found.pop_back();
         }
-        if (found.size() == n) limit = found.front().value;
+        if (found.size() == n) limit = found.front().value + losses_.rounding();
       }
       renew(g);
     }
@@ -577,12 +579,12 @@ class Elimination {
       MatrixRows<double, double> rows(features_.level(), features_.kernel(), features_.n_samples(), machine.samples,
                                       team);
       SmoResult result = smo::Solver(view, options, features_.level(), nullptr, rows, watch).solve();
-      machine.a = std::move(result.a);
       const Certificate proof =
-          smo::Certifier(view, machine.totals, false, machine.a.data(), result.gradient.data()).certify();
+          smo::Certifier(view, machine.totals, false, result.a.data(), result.gradient.data()).certify();
+      machine.a = std::move(result.a);
       fit = {proof.objective, proof.gap, proof.violation, fit.n_iter + result.n_iter, result.status};
       offsets_[m] = proof.plus;
-      if (fit.status != Status::solved || fit.gap <= options_.gap_tol * std::abs(fit.objective)) break;
+      if (fit.status != Status::solved || !(fit.gap > options_.gap_tol * std::abs(fit.objective))) break;
       if (round == tightenings) fit.status = Status::stalled;
     }
     double* const c = coefficients_.data() + m * features_.n_samples();
