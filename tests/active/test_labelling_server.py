@@ -402,6 +402,24 @@ def test_a_rule_that_fails_is_told_and_an_answer_can_be_corrected(monkeypatch):
         assert (status, state["status"], state["message"]) == (200, "asking", "")
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.FitFailedWarning")
+def test_answers_that_the_machine_refuses_are_kept_and_told():
+    def first(learner, candidates):
+        return candidates.astype(float)
+
+    learner = make_learner(SVC("linear", C=np.inf), rule=first, start=first)
+    with learner.serve(block=False, open_browser=False) as page:
+        client = Client(page)
+        messages = []
+        for label in (0, 1, 0):  # nothing separates these
+            _, state = client.act(client.state()["question"], "answer", label)
+            messages.append(state["message"])
+        assert messages[0] == "" and "the estimator refuses the 3 answers" in messages[-1]
+        assert (state["status"], state["answers"], state["histogram"]) == ("asking", 3, None)
+        _, state = client.act(state["question"], "correct", state["recent"][0]["index"], 1)
+        assert state["message"] == "" and learner.is_fitted
+
+
 def test_a_sample_that_cannot_be_shown_can_be_skipped(learner):
     first = learner.query()[0]
     with learner.serve(block=False, open_browser=False, show=lambda x: x if x == POOL[first] else None) as page:
