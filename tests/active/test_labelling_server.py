@@ -384,6 +384,12 @@ def test_an_answer_that_cannot_be_kept_is_not_taken(page, learner, monkeypatch):
     assert client.answer()[0] == 200 and len(learner.labelled_) == 1
 
 
+def test_what_nobody_has_foreseen_is_told(page, monkeypatch):
+    monkeypatch.setattr(page._session, "picture", lambda i: 1 / 0)
+    status, _, text = Client(page).ask("/sample?index=1")
+    assert (status, json.loads(text)) == (500, {"error": "ZeroDivisionError: division by zero"})
+
+
 def test_a_rule_that_fails_is_told_and_an_answer_can_be_corrected(monkeypatch):
     def moody(learner, candidates):
         if learner.labels_.tolist().count("right") > 1:
