@@ -111,7 +111,8 @@ class ActiveLearner:
     For kernel machines an answer costs one fit, O(n) kernel values for its sample against the pool, and O(n n_support)
     multiplications; n_support n float64 numbers are kept as far as `memory` allows, and where it does not, kernel
     values are computed again for samples whose coefficients have changed. Other estimators are asked about the whole
-    pool after each answer. A batch of k takes O(k^2) kernel values more.
+    pool after each answer. A batch of k takes O(k^2) kernel values more. Decision values are those of the machine up to
+    rounding, of float32 for a pool of float32 vectors.
 
     References
     ----------
