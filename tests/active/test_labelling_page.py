@@ -474,7 +474,7 @@ def test_nothing_from_data_is_taken_for_markup(look, sample):
 def test_charts_are_drawn(look):
     learner = make_learner()
     page = look(learner).ready()
-    assert page.text("#values") == "After an answer of every class."
+    assert page.text("#values") == "After answers of two classes."
     for n in range(12):
         page.type("lr"[int(POOL[page.ready().index, 0] > 0)])
         page.answered(n + 1)

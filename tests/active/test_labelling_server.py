@@ -384,6 +384,12 @@ def test_an_answer_that_cannot_be_kept_is_not_taken(page, learner, monkeypatch):
     assert client.answer()[0] == 200 and len(learner.labelled_) == 1
 
 
+def test_what_nobody_has_foreseen_is_told(page, monkeypatch):
+    monkeypatch.setattr(page._session, "picture", lambda i: 1 / 0)
+    status, _, text = Client(page).ask("/sample?index=1")
+    assert (status, json.loads(text)) == (500, {"error": "ZeroDivisionError: division by zero"})
+
+
 def test_a_rule_that_fails_is_told_and_an_answer_can_be_corrected(monkeypatch):
     def moody(learner, candidates):
         if learner.labels_.tolist().count("right") > 1:
@@ -400,6 +406,24 @@ def test_a_rule_that_fails_is_told_and_an_answer_can_be_corrected(monkeypatch):
         assert client.act(state["question"], "answer", 0)[0] == 409
         status, state = client.act(state["question"], "correct", state["recent"][0]["index"], 0)
         assert (status, state["status"], state["message"]) == (200, "asking", "")
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.FitFailedWarning")
+def test_answers_that_the_machine_refuses_are_kept_and_told():
+    def first(learner, candidates):
+        return candidates.astype(float)
+
+    learner = make_learner(SVC("linear", C=np.inf), rule=first, start=first)
+    with learner.serve(block=False, open_browser=False) as page:
+        client = Client(page)
+        messages = []
+        for label in (0, 1, 0):  # nothing separates these
+            _, state = client.act(client.state()["question"], "answer", label)
+            messages.append(state["message"])
+        assert messages[0] == "" and "the estimator refuses the 3 answers" in messages[-1]
+        assert (state["status"], state["answers"], state["histogram"]) == ("asking", 3, None)
+        _, state = client.act(state["question"], "correct", state["recent"][0]["index"], 1)
+        assert state["message"] == "" and learner.is_fitted
 
 
 def test_a_sample_that_cannot_be_shown_can_be_skipped(learner):

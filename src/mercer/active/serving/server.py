@@ -262,6 +262,11 @@ class _Request(BaseHTTPRequestHandler):
             self._send(HTTPStatus.FORBIDDEN, PAGES["/"][1], LOCKED, **{"Content-Security-Policy": policy})
         except (ValueError, RecursionError) as error:
             self._send_json(HTTPStatus.BAD_REQUEST, {"error": str(error)})
+        except OSError:  # the browser has hung up
+            raise
+        except Exception as error:
+            message = f"{type(error).__name__}: {error}"
+            self._send_json(HTTPStatus.INTERNAL_SERVER_ERROR, {"error": message})
 
     do_GET = do_POST = do_HEAD = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = answer
 

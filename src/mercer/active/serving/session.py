@@ -7,6 +7,7 @@ from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 
 from mercer.active.serving.samples import Shown
 from mercer.kernels.samples import n_samples
@@ -174,7 +175,7 @@ class Session:
             "curve": _curve(learner.history_),
             "histogram": self._histogram(index),
             "advice": _advice(learner.stopped_),
-            "message": "",
+            "message": self._refusal(),
             "kept": learner.path is not None,
         }
 
@@ -203,10 +204,21 @@ class Session:
         last = reversed(self._order[-RECENT:])
         return [{"index": i, "label": self._classes.index(answers[i]) if i in answers else None} for i in last]
 
+    def _refusal(self) -> str:
+        """Why there is no machine although there are answers of two classes."""
+        learner = self._learner
+        if learner.is_fitted or len(set(learner.labels_.tolist())) < 2:
+            return ""
+        try:
+            learner.estimator_  # noqa: B018
+        except NotFittedError as error:
+            return str(error)
+        return ""
+
     def _histogram(self, index: int | None) -> dict[str, Any] | None:
         """Of two classes, the decision values of the pool; of more, the distances from the nearest hyperplane."""
         learner = self._learner
-        if not hasattr(learner, "estimator_") or not hasattr(learner.estimator_, "decision_function"):
+        if not learner.is_fitted or not hasattr(learner.estimator_, "decision_function"):
             return None
         known = learner.estimator_.classes_
         signed = len(known) == 2

@@ -179,7 +179,7 @@ class Chart {
 function showCurve(place, answers, values, top, format, label) {
   const points = answers.map((n, i) => [n, values[i]]).filter(([, value]) => value !== null);
   if (points.length < 2) {
-    place.replaceChildren(make("p", {}, "After some answers of every class."));
+    place.replaceChildren(make("p", {}, "After some answers of two classes."));
     return;
   }
   const last = points[points.length - 1];
@@ -197,7 +197,7 @@ function showHistogram(place, h) {
   $("values-title").textContent = h && h.sides
     ? `Decision values: ← ${h.sides[0]}, ${h.sides[1]} →` : h ? "Distances from the nearest boundary" : "Decision values of the pool";
   if (!h) {
-    place.replaceChildren(make("p", {}, "After an answer of every class."));
+    place.replaceChildren(make("p", {}, "After answers of two classes."));
     return;
   }
   const top = Math.max(...h.counts, 1), edges = h.edges;
@@ -261,8 +261,7 @@ function show(next, notice = "", strong = false) {
     showRecent();
   }
   if (state.status === "learning") tell("Learning …");
-  else if (state.status === "failed") tell(state.message, true);
-  else tell(notice, strong);
+  else tell(notice || state.message, strong || !notice);
   setBusy();
 }
 
