@@ -36,8 +36,8 @@ def samples(n=36, d=60, n_classes=2, seed=0, rounded=True):
     return X, np.array(["u", "v", "w", "x"])[y]
 
 
-def judge_of(estimator, X, y):
-    return type(make_judge(estimator, X, y, np.array([1]), shared=True))
+def judge_of(estimator, X, y, largest=1):
+    return type(make_judge(estimator, X, y, np.array([largest]), shared=True))
 
 
 # --- what it is -------------------------------------------------------------------------------------------
@@ -214,6 +214,15 @@ def test_a_class_may_be_missing_in_a_fold():
 def test_other_machines_are_fitted(machine):
     X, y = samples()
     assert judge_of(machine, X, y) is OneByOne
+
+
+def test_many_samples_of_few_features_are_fitted(monkeypatch):
+    X, y = samples()
+    monkeypatch.setattr("mercer.features.judges.FEW_SAMPLES", 35)
+    assert judge_of(SVC(), X, y, largest=35) is OneByOne
+    assert judge_of(SVC(), X, y, largest=36) is Nested
+    monkeypatch.setattr("mercer.features.judges.FEW_SAMPLES", 36)
+    assert judge_of(SVC(), X, y, largest=35) is Nested
 
 
 def test_other_classifiers():

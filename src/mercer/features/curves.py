@@ -146,7 +146,8 @@ def selection_curve(
     and one machine for each size and fold, on a kernel matrix that is there already. Widths from the data
     (``gamma="scale"``) are taken from the training samples and the chosen features. Folds run side by side if all
     rankings are score functions of this library and there is no preprocessing. Memory O(n^2) for each thread, within
-    that of the estimator; where it is too little, and for other classifiers, every machine is fitted by itself.
+    that of the estimator. Where it is too little, for more than 1000 samples of fewer features, and for other
+    classifiers, every machine is fitted by itself.
 
     References
     ----------
