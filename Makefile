@@ -8,7 +8,7 @@ SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find cpp src -name __
 NATIVE := $(shell find $(wildcard cpp tests/native) -name '*.hpp' -o -name '*.cpp')
 PYTHON_CODE := $(wildcard src tests examples benchmarks docs)
 
-.PHONY: demo test test-all sklearn-tests lint format sanitize docs bench bench-full clean
+.PHONY: demo test test-all browser sklearn-tests lint format sanitize docs bench bench-full clean
 
 demo: .venv/installed
 	mkdir -p build
@@ -23,6 +23,12 @@ test: .venv/installed
 
 test-all: .venv/installed
 	$(BIN)/python -m pytest -n auto -m "slow or not slow" $(TESTED)
+
+# Debian's chromium, in which the labelling page is tested; without it these tests skip, and say so.
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
+browser:
+	command -v chromium >/dev/null && command -v chromedriver >/dev/null || { $(SUDO) apt-get update -qq; \
+	    $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -yqq chromium chromium-driver; }
 
 # scikit-learn's tests of its support vector machines, against the classes that take their place.
 sklearn-tests: .venv/installed

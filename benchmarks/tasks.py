@@ -3,10 +3,12 @@
 from collections.abc import Callable
 
 from benchmarks.compare import (
+    active,
     classes,
     clustering,
     company,
     features,
+    elimination,
     gp,
     graphs,
     growth,
@@ -59,7 +61,9 @@ MODULES = (
     rvm,
     lp,
     clustering,
+    active,
     features,
+    elimination,
     imports,
 )
 
@@ -78,6 +82,8 @@ SUMMARIES: dict[str, Callable[[Results], dict | None]] = {
     "relevance vectors": rvm.summary,
     "clusters": clustering.summary,
     "linear programmes": lp.summary,
+    "asking": active.summary,
+    "elimination": elimination.summary,
     "import": imports.summary,
 }
 

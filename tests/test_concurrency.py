@@ -240,6 +240,16 @@ X, y = data(2500, 5)
 print("ready", flush=True)
 grid = {"C": [1e6, 1e8], "kernel__gamma": [0.1, 0.2, 0.3, 0.4]}
 TunedSVC(param_grid=grid, tol=1e-9, n_threads=2).fit(X, y)""",
+    "an elimination": """
+from mercer.features import KernelRFE
+X, y = data(500, 3000)
+print("ready", flush=True)
+KernelRFE(SVC("poly"), n_features_to_select=1, n_threads=1).fit(X, y)""",
+    "eliminations in folds": """
+from mercer.features import KernelRFE
+X, y = data(500, 3000)
+print("ready", flush=True)
+KernelRFE(SVC("poly"), cv=4, n_threads=2).fit(X, y)""",
     "a kernel matrix": """
 X, y = data(40000, 500)
 print("ready", flush=True)

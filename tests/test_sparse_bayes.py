@@ -1,18 +1,21 @@
 """Sparse Bayesian learning: why sparsity arises, what the solver promises, limits, designs."""
 
+import threading
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from registry import SPARSE_BAYES_SOLVERS
 from sklearn.base import clone
 
-from mercer.gram import KernelDesign, MatrixDesign, StackedDesign, kernel_design
+from mercer.gram import Design, KernelDesign, MatrixDesign, StackedDesign, kernel_design
 from mercer.kernels import RBF, Spectrum
 from mercer.problems import Gamma, SparseBayesProblem
 from mercer.solvers import SparseBayes
 from mercer.solvers.sparse_bayes import best_precision, gain_at, sequential
 from mercer.solvers.sparse_bayes.models import LaplaceModel
 from mercer.solvers.sparse_bayes.posterior import Posterior, Step
+from mercer.threads import limit_threads
 
 ALGORITHMS = ["sequential", "reestimation", "em"]
 LIKELIHOODS = ["gaussian", "logistic", "softmax"]
@@ -217,13 +220,27 @@ def test_solvers_are_values(make):
 def test_a_small_working_set_leads_to_a_maximum_too(likelihood, monkeypatch):
     problem = posed(likelihood, m=60)
     whole = SparseBayes().solve(problem)
-    monkeypatch.setattr(sequential, "WORKING_VALUES", 1)
+    monkeypatch.setattr(MatrixDesign, "at_once", 1)
     monkeypatch.setattr(sequential, "WORKING_SET", 4)
     some = SparseBayes().solve(problem)
     assert_allclose(some.log_evidence, whole.log_evidence, atol=1.0)
     assert (np.diff(some.history.log_evidence) >= -1e-9).all()
     if likelihood == "gaussian":
         assert some.violation <= 0.01
+
+
+@every_likelihood
+def test_rounds_that_bring_nothing_come_to_an_end(likelihood, monkeypatch):
+    """What the Gaussian at the mode promises of the best of all candidates need not be there."""
+    rounds = []
+    monkeypatch.setattr(MatrixDesign, "at_once", 1)
+    monkeypatch.setattr(sequential, "WORKING_SET", 4)
+    for climb in ("_climb_gaussian", "_climb_laplace"):
+        monkeypatch.setattr(sequential, climb, lambda model, weights, *_: rounds.append(1) or weights)
+    monkeypatch.setattr(sequential, "count", lambda: range(10))
+    result = SparseBayes().solve(posed(likelihood, m=60))
+    assert len(rounds) >= 2
+    assert result.violation > 0.01  # it says so
 
 
 def test_probabilities_of_one_leave_the_curvature_definite():
@@ -291,6 +308,15 @@ def test_callbacks_see_the_evidence_and_stop(algorithm, likelihood):
     assert len(seen) == 3
     assert (np.diff(seen) >= 0).all()
     assert_allclose(seen[-1], result.history.log_evidence[-1], rtol=1e-12)
+
+
+@every_algorithm
+@every_likelihood
+def test_callbacks_see_how_much_is_left(algorithm, likelihood):
+    seen = []
+    SparseBayes(algorithm).solve(posed(likelihood), callback=lambda progress: seen.append(progress.violation))
+    assert np.isfinite(seen).all() and min(seen) >= 0
+    assert min(seen) < 0.1 * seen[0]  # but not always less: other starts follow
 
 
 # --- how it stays upright ---------------------------------------------------------------------------------
@@ -425,9 +451,51 @@ def test_designs_on_demand_are_the_matrix(rng):
     assert_allclose(KernelDesign(Spectrum(2), words[:2], words).rows(np.array([1])), Spectrum(2)(words[1:2], words))
 
 
+def test_all_threads_go_over_the_blocks_of_a_design(rng, monkeypatch):
+    monkeypatch.setattr(Design, "at_once", 12)
+    rows = rng.normal(size=(23, 4))
+    for design in (MatrixDesign(rows), StackedDesign([MatrixDesign(rows[:5]), MatrixDesign(rows[5:])])):
+        seen, names = np.zeros(23), set()
+
+        def work(block, values, seen=seen, names=names):
+            assert len(values) <= 3
+            names.add(threading.current_thread().name)
+            seen[block] += values.sum(axis=1)
+
+        with limit_threads(2):
+            design.over_blocks(work)
+        assert_allclose(seen, rows.sum(axis=1))
+        assert threading.current_thread().name not in names
+
+        def fail(block, values):
+            raise ValueError("in a thread")
+
+        with limit_threads(2), pytest.raises(ValueError, match="in a thread"):
+            design.over_blocks(fail)
+
+
+@every_likelihood
+def test_threads_make_no_difference(likelihood, monkeypatch):
+    monkeypatch.setattr(Design, "at_once", 256)
+    problem = posed(likelihood, m=60)
+    results = []
+    for n_threads in (1, 2):
+        with limit_threads(n_threads):
+            results.append(SparseBayes().solve(problem))
+    assert_array_equal(results[0].alpha, results[1].alpha)
+    assert_array_equal(results[0].mean, results[1].mean)
+
+
+def test_without_memory_few_values_are_held_at_a_time(rng):
+    X = rng.normal(size=(1000, 2))
+    assert kernel_design(RBF(gamma=0.2), X, memory=4).at_once == 1 << 18  # so many at least
+    assert kernel_design(RBF(gamma=0.2), X[:, :1], memory=15).at_once == 15 * 2**20 // 32
+    assert kernel_design(RBF(gamma=0.2), X, memory=17).in_memory
+
+
 def test_blocks_of_a_design_are_its_rows_in_order(rng, monkeypatch):
     monkeypatch.setattr(
-        "mercer.gram.designs.row_blocks", lambda m, n: [slice(i, min(i + 2, m)) for i in range(0, m, 2)]
+        "mercer.gram.designs.row_blocks", lambda m, n, _: [slice(i, min(i + 2, m)) for i in range(0, m, 2)]
     )
     one, two = rng.normal(size=(3, 5)), rng.normal(size=(4, 5))
     design = StackedDesign([MatrixDesign(one), MatrixDesign(two), MatrixDesign(one)])

@@ -96,7 +96,7 @@ def task(name: str, start: str, setup: Callable[[str], Lesson], tolerance: float
         contenders={"mercer": with_mercer} | ({"tslearn": with_tslearn} if tslearn_is_here() else {}),
         quality=objective,
         tolerance={"objective": ("relative", tolerance)},
-        repeats=1,
+        repeats=5,
     )
 
 

@@ -55,6 +55,7 @@ class BatchIn {
   std::size_t n_variables() const { return index_.shape(0); }
   std::size_t begin(std::size_t k) const { return static_cast<std::size_t>(starts_.data()[k]); }
   bool scaled(std::size_t k) const { return scaled_.data()[k]; }
+  Equality equality(std::size_t k) const { return static_cast<Equality>(equality_.data()[k]); }
   Totals totals(std::size_t k) const { return {totals_.data()[2 * k], totals_.data()[2 * k + 1]}; }
 
   // Whether two problems have the same variables: of the same samples, with the same signs and kinds of equality.
@@ -96,7 +97,7 @@ class BatchIn {
             upper_.data() + first,
             ridge_.data() + first,
             start_.data() + first,
-            static_cast<Equality>(equality_.data()[k])};
+            equality(k)};
   }
 
  private:

@@ -3,6 +3,7 @@
 #include "signals.hpp"
 
 namespace mercer::bind {
+void bind_elimination(nanobind::module_& m);
 void bind_features(nanobind::module_& m);
 void bind_graphs(nanobind::module_& m);
 void bind_kernels(nanobind::module_& m);
@@ -20,6 +21,7 @@ void bind_trees(nanobind::module_& m);
 
 NB_MODULE(_native, m) {
   m.doc() = "The loops NumPy cannot do. Functions and arrays only; everything is checked in Python first.";
+  mercer::bind::bind_elimination(m);
   mercer::bind::bind_features(m);
   mercer::bind::bind_graphs(m);
   mercer::bind::bind_kernels(m);

@@ -105,6 +105,17 @@ struct LinearLoops {
   void (*add_moments)(const double* left, const double* right, std::size_t n_rows, std::size_t stride, double* moments);
 };
 
+// One feature of samples, for recursive elimination. Rows are padded with zeros to a multiple of `loss_pad`.
+inline constexpr std::size_t loss_pad = 8;
+struct EliminationLoops {
+  // measures[k] += scale t(x, y[k]), t the measure of one feature
+  void (*add_measure)(Measure, double scale, double x, const double* y, std::size_t n, double* measures);
+  // sum_k weights[k] (values[k] - g(measures[k] - t(x, y[k]))), g a transform of the measure alone, n a multiple of
+  // loss_pad
+  double (*loss)(const KernelSpec&, double x, const double* y, const double* measures, const double* values,
+                 const double* weights, std::size_t n);
+};
+
 // Dynamic programmes on one sequence against several, each in a lane of its own: symbol j of lane l is at
 // lanes[j * sequence_lanes + l], and behind the end of its sequence there is `no_symbol`.
 inline constexpr std::size_t sequence_lanes = 8;
@@ -173,6 +184,7 @@ struct Level {
   QuickSearch quick;
   LinearLoops linear;
   SequenceLoops sequences;
+  EliminationLoops elimination;
 
   template <class T>
   const Loops<T>& loops() const {

@@ -12,10 +12,12 @@ inline constexpr std::size_t tile_vectors = 2;
 #include "linear_loops.hpp"
 #include "loops.hpp"
 #include "sequence_loops.hpp"
+// after the measures and transforms
+#include "elimination_loops.hpp"
 
 bool supported() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? true : false; }
 
-extern const Level level{"avx2",  supported, loops_of<float>, loops_of<double>,
-                         algebra, quick,     linear_loops,    sequence_loops};
+extern const Level level{"avx2", supported,    loops_of<float>, loops_of<double>, algebra,
+                         quick,  linear_loops, sequence_loops,  elimination_loops};
 
 }  // namespace mercer::avx2

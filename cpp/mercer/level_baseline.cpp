@@ -12,8 +12,10 @@ inline constexpr std::size_t tile_vectors = 2;
 #include "linear_loops.hpp"
 #include "loops.hpp"
 #include "sequence_loops.hpp"
+// after the measures and transforms
+#include "elimination_loops.hpp"
 
 extern const Level level{"baseline", [] { return true; }, loops_of<float>, loops_of<double>, algebra,
-                         quick,      linear_loops,        sequence_loops};
+                         quick,      linear_loops,        sequence_loops,  elimination_loops};
 
 }  // namespace mercer::baseline

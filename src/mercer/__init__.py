@@ -15,6 +15,7 @@ from importlib import import_module as _import_module
 __version__ = "0.1.0"
 
 _ROOMS = (
+    "active",
     "calibration",
     "cluster",
     "compat",
@@ -57,6 +58,7 @@ _ROOM_OF = {
     "KernelPCA": "decomposition",
     "KernelPLS": "decomposition",
     "KernelPerceptron": "discriminant",
+    "KernelRFE": "features",
     "KernelRidge": "ridge",
     "LPClassifier": "lp",
     "LPNoveltyDetector": "lp",

@@ -1,3 +1,4 @@
+from . import active as active
 from . import calibration as calibration
 from . import cluster as cluster
 from . import compat as compat
@@ -36,6 +37,7 @@ from .discriminant import KernelFisherDiscriminant as KernelFisherDiscriminant
 from .discriminant import KernelNearestCentroid as KernelNearestCentroid
 from .discriminant import KernelPerceptron as KernelPerceptron
 from .discriminant import ParzenClassifier as ParzenClassifier
+from .features import KernelRFE as KernelRFE
 from .features import MercerMap as MercerMap
 from .features import Nystroem as Nystroem
 from .features import RandomFourier as RandomFourier

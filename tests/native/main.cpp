@@ -39,6 +39,7 @@ int main() {
   run_rows_tests();
   run_sequences_tests();
   run_smo_tests();
+  run_elimination_tests();
   run_active_set_tests();
   run_machines_tests();
   run_joint_tests();

@@ -15,6 +15,7 @@ void run_rankings_tests();
 void run_rows_tests();
 void run_sequences_tests();
 void run_smo_tests();
+void run_elimination_tests();
 void run_active_set_tests();
 void run_machines_tests();
 void run_joint_tests();

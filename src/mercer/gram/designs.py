@@ -1,16 +1,21 @@
 """Design matrices as objects: the values of many basis functions at the training samples."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
 from mercer.gram.memory import memory_budget
 from mercer.kernels import Kernel
-from mercer.kernels.samples import n_samples, row_blocks, take
+from mercer.kernels.samples import BLOCK_ENTRIES, n_samples, row_blocks, take
+from mercer.threads import effective_n_threads
 
 __all__ = ["Design", "KernelDesign", "MatrixDesign", "StackedDesign", "kernel_design"]
+
+# Where there is no memory for the matrix: this share of the budget at a time, and so many values at least.
+SHARES, LEAST_AT_ONCE = 4, 1 << 18
 
 
 class Design(ABC):
@@ -34,10 +39,26 @@ class Design(ABC):
     in_memory: bool = False
     """Whether asking twice costs nothing."""
 
+    at_once: int = BLOCK_ENTRIES
+    """Values of basis functions that are to be held at a time, beside those that are in memory anyway."""
+
     def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
         """All of them, some at a time, with where they stand."""
-        for block in row_blocks(self.m, self.n):
+        for block in row_blocks(self.m, self.n, self.at_once):
             yield block, self.rows(np.arange(block.start, block.stop))
+
+    def over_blocks(self, work: Callable[[slice, np.ndarray], Any]) -> None:
+        """Do the work for all of them, some at a time, told where they stand; on all threads if they are in memory.
+
+        The blocks are the same for any number of threads, each of which is to be the only one that BLAS has.
+        """
+        if not self.in_memory or self.m * self.n <= self.at_once or effective_n_threads() == 1:
+            for block, values in self.blocks():
+                work(block, values)
+            return
+        with ThreadPoolExecutor(effective_n_threads()) as pool:
+            for done in [pool.submit(work, *block) for block in self.blocks()]:
+                done.result()
 
 
 class MatrixDesign(Design):
@@ -66,7 +87,7 @@ class MatrixDesign(Design):
         return self.matrix[which]
 
     def blocks(self):
-        for block in row_blocks(self.m, self.n):
+        for block in row_blocks(self.m, self.n, self.at_once):
             yield block, self.matrix[block]
 
 
@@ -80,6 +101,8 @@ class KernelDesign(Design):
     centers : m samples
         The c.
     X : n samples
+    at_once : int, default=BLOCK_ENTRIES
+        Values that are to be held at a time.
 
     Examples
     --------
@@ -89,9 +112,9 @@ class KernelDesign(Design):
     array([[1.   , 0.368]])
     """
 
-    def __init__(self, kernel: Kernel, centers: Any, X: Any):
+    def __init__(self, kernel: Kernel, centers: Any, X: Any, at_once: int = BLOCK_ENTRIES):
         super().__init__(n_samples(centers), n_samples(X))
-        self.kernel = kernel
+        self.kernel, self.at_once = kernel, at_once
         self._centers, self._X = kernel.prepare(centers, X)
 
     def rows(self, which):
@@ -119,6 +142,7 @@ class StackedDesign(Design):
         super().__init__(sum(part.m for part in parts), parts[0].n)
         self.parts = tuple(parts)
         self.in_memory = all(part.in_memory for part in parts)
+        self.at_once = min(part.at_once for part in parts)
         self.ends = np.cumsum([0, *(part.m for part in parts)])
 
     def rows(self, which):
@@ -126,8 +150,8 @@ class StackedDesign(Design):
         values = np.empty((len(which), self.n))
         for part, start, end in zip(self.parts, self.ends, self.ends[1:], strict=False):
             of_part = np.flatnonzero((which >= start) & (which < end))
-            if len(of_part):
-                values[of_part] = part.rows(which[of_part] - start)
+            for some in row_blocks(len(of_part), self.n, self.at_once // 8):  # beside what they are copied into
+                values[of_part[some]] = part.rows(which[of_part[some]] - start)
         return values
 
     def blocks(self):
@@ -162,6 +186,7 @@ def kernel_design(kernel: Kernel, X: Any, candidates: np.ndarray | None = None, 
     array([[0.368, 1.   ]])
     """
     centers = X if candidates is None else take(X, candidates)
-    if 8 * n_samples(centers) * n_samples(X) > memory_budget(memory) // 2:
-        return KernelDesign(kernel, centers, X)
+    budget = memory_budget(memory)
+    if 8 * n_samples(centers) * n_samples(X) > budget // 2:
+        return KernelDesign(kernel, centers, X, min(BLOCK_ENTRIES, max(LEAST_AT_ONCE, budget // (8 * SHARES))))
     return MatrixDesign(np.asarray(kernel(X) if candidates is None else kernel(centers, X), dtype=np.float64))

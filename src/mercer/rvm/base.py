@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mercer.callers import warn_caller
 from mercer.errors import DomainError
 from mercer.gram.designs import Design, MatrixDesign, StackedDesign, kernel_design
+from mercer.gram.memory import memory_budget
 from mercer.kernels import as_kernel
 from mercer.kernels.samples import n_samples, take
 from mercer.machines import KernelMachine
@@ -200,7 +201,8 @@ class RelevanceVectorMachine(KernelMachine):
         samples = X if len(used) == n_samples(X) else take(X, used)
         everyone = np.array_equal(self._centers, used)
         places = None if everyone else np.searchsorted(used, self._centers)
-        return StackedDesign(parts + [kernel_design(kernel, samples, places, self.memory) for kernel in kernels])
+        each = memory_budget(self.memory) / 2**20 / max(1, len(kernels))
+        return StackedDesign(parts + [kernel_design(kernel, samples, places, each) for kernel in kernels])
 
     @property
     def _kernels(self) -> list[Any]:

@@ -1,7 +1,6 @@
 """What the likelihoods have in common with a Gaussian: moments of basis functions, a posterior, an evidence."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -80,6 +79,7 @@ class Model(ABC):
 
     def __init__(self, problem: SparseBayesProblem):
         self.problem = problem
+        self._last_look: tuple = (None, None)
         mark = np.random.default_rng(0).normal(size=(1, problem.design.n))
         squares, products = self._pass(np.concatenate([problem.weight * problem.targets.T, mark]))
         squares[self._copies(products[-1], squares)] = 0.0
@@ -95,10 +95,13 @@ class Model(ABC):
         """Weighted squared norms of all basis functions, shape (m,), and their products with k vectors, (k, m)."""
         design, weight = self.problem.design, self.problem.weight
         squares, products = np.empty(design.m), np.empty((len(vectors), design.m))
-        for block, rows in design.blocks():
+
+        def look(block: slice, rows: np.ndarray) -> None:
             with np.errstate(over="ignore"):
-                squares[block] = np.square(rows) @ weight
+                squares[block] = np.einsum("ij,ij,j->i", rows, rows, weight)
                 products[:, block] = vectors @ rows.T
+
+        design.over_blocks(look)
         if not np.isfinite(squares).all():
             i = int(np.argmin(np.isfinite(squares)))
             largest = float(np.abs(design.rows(np.array([i]))).max())
@@ -127,8 +130,14 @@ class Model(ABC):
         rows *= self.scale[which, np.newaxis]
         return rows
 
-    @abstractmethod
     def screen(self, weights: Weights | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """g, S and Q of all weights of the problem; the last look is remembered."""
+        if weights is None or weights is not self._last_look[0]:
+            self._last_look = weights, self._screen(weights)
+        return self._last_look[1]
+
+    @abstractmethod
+    def _screen(self, weights: Weights | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """g, S and Q of all weights of the problem."""
 
     @abstractmethod
@@ -149,18 +158,34 @@ class Model(ABC):
 
 
 class Products:
-    """beta Phi_some' Phi: some rows at a time, until it is clear that many will be asked for."""
+    """beta Phi_some' W Phi of candidates: those of the first are known, of the others they are computed when asked for.
 
-    def __init__(self, rows: np.ndarray, noise: Noise):
-        self.rows, self.noise = rows, noise
-        self._asked, self._all = 0, np.empty((0, 0))
+    Some at a time, until it is clear that many will be asked for.
+
+    Parameters
+    ----------
+    known : ndarray of shape (k, p)
+        Without beta: the products of the first k of p candidates with all.
+    rows : ndarray of shape (p - k, n)
+        The other basis functions, times the roots of the weights.
+    noise : Noise
+    """
+
+    def __init__(self, known: np.ndarray, rows: np.ndarray, noise: Noise):
+        self.known, self.rows, self.noise = known, rows, noise
+        self._asked, self._among = 0, np.empty((0, 0))
 
     def __call__(self, which: np.ndarray) -> np.ndarray:
-        self._asked += len(which)
-        if self._asked > FEW and not len(self._all):  # in the beginning, for a model that is not small
-            self._all = self.rows @ self.rows.T
-        known = self._all[which] if len(self._all) else self.rows[which] @ self.rows.T
-        return self.noise.beta * known
+        k = len(self.known)
+        first, others = which < k, which[which >= k]
+        found = np.empty((len(which), k + len(self.rows)))
+        found[first] = self.known[which[first]]
+        self._asked += len(others)
+        if self._asked > FEW and not len(self._among):  # in the beginning, for a model that is not small
+            self._among = self.rows @ self.rows.T
+        among = self._among[others - k] if len(self._among) else self.rows[others - k] @ self.rows.T
+        found[~first] = np.hstack([self.known[:, others].T, among])
+        return self.noise.beta * found
 
 
 class GaussianModel(Model):
@@ -195,45 +220,45 @@ class GaussianModel(Model):
     def evidence(self, weights: Weights) -> float:
         return super().evidence(weights) - self.noise.log_density()
 
-    def screen(self, weights):
+    def _screen(self, weights):
         g, b = self.beta * self.squares, self.beta * self.products[0]
         if weights is None:
             return g, g.copy(), b.copy()
-        S, Q = np.empty(len(g)), np.empty(len(g))
-        for block, products in self._products_with_all(weights.members):
+        S, Q, members = np.empty(len(g)), np.empty(len(g)), weights.members
+        # The products with all do not change with the precisions: where the design is in memory, they stay there.
+        keep = self.problem.design.in_memory
+        new = np.array([j for j in members.tolist() if j not in self._known], dtype=np.intp)
+        found = np.empty((len(new) if keep else 0, len(g)))
+        weighted = self.rows(new) * self.problem.weight
+
+        def look(block: slice, rows: np.ndarray) -> None:
+            products = weighted @ rows.T * self.scale[block]
+            if keep:
+                found[:, block] = products
+                products = np.array([known[j][block] for j in members.tolist()])
             S[block] = g[block] - np.square(self.beta * weights.root @ products).sum(axis=0)
             Q[block] = b[block] - self.beta * (weights.mean @ products)
+
+        known = self._known | dict(zip(new.tolist(), found, strict=False))
+        self.problem.design.over_blocks(look)
+        if keep:
+            self._known = {j: known[j] for j in members.tolist()}
         return g, S, Q
 
-    def _products_with_all(self, members: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-        """Phi_members' W Phi in blocks of all basis functions.
-
-        They do not change with the precisions: where the design is in memory, those of the last members are, too.
-        """
-        design = self.problem.design
-        known = self._known if design.in_memory else {}
-        new = np.array([j for j in members.tolist() if j not in known], dtype=np.intp)
-        weighted = self.rows(new) * self.problem.weight
-        blocks = ((block, weighted @ rows.T * self.scale[block]) for block, rows in design.blocks())
-        if not design.in_memory:
-            yield from blocks
-            return
-        found = np.empty((len(new), design.m))
-        for block, products in blocks:
-            found[:, block] = products
-        known.update(zip(new.tolist(), found, strict=True))
-        self._known = {j: known[j] for j in members.tolist()}
-        for block in row_blocks(design.m, 8 * len(members)):
-            yield block, np.array([self._known[j][block] for j in members.tolist()])
-
-    def posterior(self, candidates: np.ndarray) -> Posterior:
-        """An empty model over some candidates."""
-        rows = self.rows(candidates)
-        rows *= np.sqrt(self.problem.weight)
+    def posterior(self, candidates: np.ndarray, n_members: int) -> Posterior:
+        """A model without basis functions over some candidates, the first of which are those of the last look."""
+        root = np.sqrt(self.problem.weight)
+        members, others = np.split(candidates, [n_members])
+        rows = self.rows(others) * root
+        if all(j in self._known for j in members.tolist()):
+            known = np.array([self._known[j][candidates] for j in members.tolist()])
+        else:
+            own = self.rows(members) * root
+            known = np.hstack([own @ own.T, own @ rows.T])
         return Posterior(
             self.beta * self.squares[candidates],
             self.beta * self.products[0, candidates],
-            Products(rows, self.noise),
+            Products(known, rows, self.noise),
             self.problem.precision_prior,
             self.noise,
         )
@@ -278,14 +303,16 @@ class LaplaceModel(Model):
 
     def values(self, members: np.ndarray, rows: np.ndarray, mean: np.ndarray) -> np.ndarray:
         """F, shape (n_functions, n)."""
-        return np.array([mean[at] @ rows[at] for at in self._blocks(members)])
+        return np.array([mean[at] @ some(rows, at) for at in self._blocks(members)])
 
     def hessian(self, members: np.ndarray, rows: np.ndarray, P: np.ndarray) -> np.ndarray:
         """Phi' B Phi [B eq 7.111]."""
         H = np.empty((len(members), len(members)))
         blocks = self._blocks(members)
         for k, of_k in enumerate(blocks):
-            for l in range(k + 1):  # noqa: E741
+            half = some(rows, of_k) * np.sqrt(self.problem.curvature(P, k, k))
+            H[np.ix_(of_k, of_k)] = half @ half.T  # which BLAS knows to be symmetric
+            for l in range(k):  # noqa: E741
                 of_l = blocks[l]
                 part = (rows[of_k] * self.problem.curvature(P, k, l)) @ rows[of_l].T
                 H[np.ix_(of_k, of_l)] = part
@@ -311,7 +338,7 @@ class LaplaceModel(Model):
             worst = max(worst, jitter)
             gradient = -alpha * mean
             for k, at in enumerate(blocks):
-                gradient[at] += rows[at] @ R[k]
+                gradient[at] += some(rows, at) @ R[k]
             whitened = root @ gradient
             decrement = float(whitened @ whitened)
             if decrement <= MODE_TOL * MODE_TOL * (1 + abs(value)):
@@ -337,7 +364,7 @@ class LaplaceModel(Model):
         F = np.zeros(problem.targets.T.shape) if weights is None else self.values(weights.members, rows, weights.mean)
         return problem.probabilities(F)
 
-    def screen(self, weights):
+    def _screen(self, weights):
         problem, m, K = self.problem, self.problem.design.m, self.problem.n_functions
         rows = np.empty((0, problem.design.n)) if weights is None else self.rows(weights.members)
         P = self.probabilities_at(weights, rows)
@@ -350,14 +377,17 @@ class LaplaceModel(Model):
                 inside[of_l] = rows[of_l] * problem.curvature(P, k, l)
             right.append(inside if weights is None else weights.root @ inside)
         g, S, Q = np.empty((K, m)), np.empty((K, m)), np.empty((K, m))
-        for block, values in problem.design.blocks():
+
+        def look(block: slice, values: np.ndarray) -> None:
             scale = self.scale[block]
-            squares = np.square(values)
             for k in range(K):
-                g[k, block] = (squares @ problem.curvature(P, k, k)) * np.square(scale)
+                curvature = problem.curvature(P, k, k)
+                g[k, block] = np.einsum("ij,ij,j->i", values, values, curvature) * np.square(scale)
                 Q[k, block] = (values @ R[k]) * scale
                 products = right[k] @ values.T * scale
                 S[k, block] = g[k, block] - np.square(products).sum(axis=0)
+
+        problem.design.over_blocks(look)
         return g.ravel(), S.ravel(), Q.ravel()
 
     def posterior(self, candidates: np.ndarray, rows: np.ndarray, inside: np.ndarray, weights: Weights) -> Posterior:
@@ -385,20 +415,24 @@ class LaplaceModel(Model):
                 for l, at in enumerate(blocks):  # noqa: E741
                     if len(at):
                         weighted = rows[which[of_k]] * problem.curvature(P, k, l)
-                        part = weighted @ (rows.T if len(at) == len(rows) else rows[at].T)
-                        found[np.ix_(of_k, at)] = part
+                        found[np.ix_(of_k, at)] = weighted @ some(rows, at).T
             return found
 
         g, Q = np.empty(len(candidates)), np.empty(len(candidates))
         for k, at in enumerate(blocks):
             if len(at):
-                here = rows if len(at) == len(rows) else rows[at]
+                here = some(rows, at)
                 g[at] = np.einsum("ij,ij,j->i", here, here, problem.curvature(P, k, k))
                 Q[at] = here @ R[k]
         known = products(inside)
         posterior = Posterior(g, Q + weights.mean @ known, products, problem.precision_prior)
         posterior.set(inside, weights.alpha, known)
         return posterior
+
+
+def some(rows: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """Rows by their numbers, which ascend: if these are all, no copy."""
+    return rows if len(at) == len(rows) else rows[at]
 
 
 def make_model(problem: SparseBayesProblem) -> GaussianModel | LaplaceModel:

@@ -33,7 +33,9 @@ class Run:
         self.began = time.perf_counter()
         self.n_iter = 0
         self.status = ""
-        self.worst = float("inf")
+        self.worst = float(
+            "inf"
+        )  # the growth that the best step promises, or the largest slope: what callbacks are told
         self.jitter = 0.0
         self.records: list[tuple[int, float, str, int]] = []
 

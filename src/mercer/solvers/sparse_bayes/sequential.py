@@ -9,13 +9,12 @@ from mercer.solvers.sparse_bayes.analysis import best_precision
 from mercer.solvers.sparse_bayes.models import GaussianModel, LaplaceModel, Weights
 from mercer.solvers.sparse_bayes.posterior import OUTSIDE
 from mercer.solvers.sparse_bayes.run import Run
-from mercer.threads import one_blas_thread
 
 __all__ = ["climb"]
 
-# Values of basis functions that are looked at step by step, but of so many functions at least if so many are worth it,
-# and of so many if few are. All others are looked at when nothing is left to do among these.
-WORKING_VALUES, WORKING_SET, NEAR_SET = 1 << 22, 512, 128
+# Basis functions that are looked at step by step: so many at least, more of few samples; for classes, where every mode
+# asks for their products anew, fewer if few are worth it. All are looked at when nothing is left to do among these.
+WORKING_SET, NEAR_SET = 512, 256
 # Most steps on one Gaussian that stands for the likelihood of classes.
 LARGEST_BATCH = 16
 # A round among some of the candidates ends when it brings less than this part of what it has brought.
@@ -28,9 +27,8 @@ LEAST_PART = 0.1
 
 def climb(model: GaussianModel | LaplaceModel, start: Weights | None, run: Run) -> Weights:
     """Sequential steps until none, over all candidates, makes the log evidence larger by more than the tolerance."""
-    weights, enough = start, EARLY
     climb_among: Any = _climb_gaussian if isinstance(model, GaussianModel) else _climb_laplace
-    n = model.problem.design.n
+    weights, enough = start, EARLY
     for round_ in count():
         g, S, Q = model.screen(weights)
         outside = S > OUTSIDE * g
@@ -41,23 +39,33 @@ def climb(model: GaussianModel | LaplaceModel, start: Weights | None, run: Run) 
         if weights is None:
             weights = _first(model, g, Q, alpha, gain, run)
             outside[weights.members] = False
-        elif round_ and gain.max() <= run.tol:  # what is in the model may not have come to its end
+        elif round_ and gain.max() <= run.tol:
             if enough == 0.0:
                 return weights
-            enough = 0.0
+            enough = 0.0  # what is in the model may not have come to its end
         chosen = np.flatnonzero(outside)
-        size = max(WORKING_SET, WORKING_VALUES // n)
-        if len(chosen) <= size:
-            enough = 0.0
-        else:  # by q^2 / s, which tells those that are nearly worth it from others that are not
-            size = min(size, max(NEAR_SET, 2 * int(np.count_nonzero(gain > run.tol))))
+        size = _working_size(model)
+        if len(chosen) > size:  # by q^2 / s, which tells those that are nearly worth it from others that are not
+            if isinstance(model, LaplaceModel):
+                size = min(size, max(NEAR_SET, 2 * int(np.count_nonzero(gain > run.tol))))
             promise = np.square(q[chosen]) / s[chosen]
             chosen = np.sort(chosen[np.argsort(-promise, kind="stable")[:size]])
         whole = len(chosen) == np.count_nonzero(outside)
-        weights = climb_among(model, np.concatenate([weights.members, chosen]), weights, run, enough)
+        before, run.worst = weights.value, float(gain.max(initial=0.0))
+        weights = climb_among(model, weights, chosen, run, 0.0 if whole else enough)
         if run.status or whole:
             return weights
+        if weights.value <= before:  # what the best of all promised was not there
+            if enough == 0.0:
+                return weights
+            enough = 0.0
     raise AssertionError("the rounds end by themselves")
+
+
+def _working_size(model: GaussianModel | LaplaceModel) -> int:
+    """How many basis functions, beside those of the model, are held in memory to be looked at step by step."""
+    design = model.problem.design
+    return max(WORKING_SET if design.in_memory else NEAR_SET // 2, design.at_once // design.n)
 
 
 def _first(model, g: np.ndarray, Q: np.ndarray, alpha: np.ndarray, gain: np.ndarray, run: Run) -> Weights:
@@ -72,31 +80,32 @@ def _first(model, g: np.ndarray, Q: np.ndarray, alpha: np.ndarray, gain: np.ndar
     return weights
 
 
-def _climb_gaussian(model: GaussianModel, candidates: np.ndarray, weights: Weights, run: Run, enough: float) -> Weights:
-    """Steps among the candidates, the first of which are in the model."""
-    posterior = model.posterior(candidates)
-    posterior.set(np.arange(len(weights.members)), weights.alpha)
+def _climb_gaussian(model: GaussianModel, weights: Weights, chosen: np.ndarray, run: Run, enough: float) -> Weights:
+    """Steps among what is in the model and some other candidates."""
+    candidates, n_members = np.concatenate([weights.members, chosen]), len(weights.members)
+    posterior = model.posterior(candidates, n_members)
+    posterior.set(np.arange(n_members), weights.alpha)
     one_by_one = False
     while not run.over(posterior.value):
         before = posterior.members, posterior.alpha, posterior.value, model.beta
         first = 0.0
         steps: list[tuple[float, str, int]] = []
-        with one_blas_thread():
-            for _ in range(1 if one_by_one else max(BATCH, posterior.m // 8)):
-                step = posterior.best_step()
-                if step.gain <= max(run.tol, LEAST_PART * first):
-                    break
-                first = max(first, step.gain)
-                posterior.take(step)
-                steps.append((posterior.value, "add" if step.is_addition else "remove", posterior.m))
-            posterior.improve()
-            if posterior.value - before[2] <= run.tol:
-                posterior.improve_one()
+        for _ in range(1 if one_by_one else max(BATCH, posterior.m // 8)):
+            step = posterior.best_step()
+            run.worst = max(step.gain, first)
+            if step.gain <= max(run.tol, LEAST_PART * first):
+                break
+            first = max(first, step.gain)
+            posterior.take(step)
+            steps.append((posterior.value, "add" if step.is_addition else "remove", posterior.m))
+        posterior.improve()
+        if posterior.value - before[2] <= run.tol:
+            posterior.improve_one()
         gain = posterior.value - before[2]
         if gain < 0.0:  # what the steps seemed to bring was rounding
             run.note_jitter(posterior.jitter)
             model.beta = before[-1]
-            posterior = model.posterior(candidates)
+            posterior = model.posterior(candidates, n_members)
             posterior.set(*before[:2])
             posterior.value = before[2]
             if one_by_one or len(steps) < 2:
@@ -114,8 +123,9 @@ def _climb_gaussian(model: GaussianModel, candidates: np.ndarray, weights: Weigh
     return model.at(members, model.rows(members), posterior.alpha)
 
 
-def _climb_laplace(model: LaplaceModel, candidates: np.ndarray, weights: Weights, run: Run, enough: float) -> Weights:
+def _climb_laplace(model: LaplaceModel, weights: Weights, chosen: np.ndarray, run: Run, enough: float) -> Weights:
     """Some steps on the Gaussian at the mode, then the mode anew; what does not raise the evidence is taken back."""
+    candidates = np.concatenate([weights.members, chosen])
     rows = model.rows(candidates)
     place = {int(c): i for i, c in enumerate(candidates)}
     barred = np.zeros(len(candidates), dtype=bool)
@@ -124,15 +134,15 @@ def _climb_laplace(model: LaplaceModel, candidates: np.ndarray, weights: Weights
         inside = np.array([place[int(c)] for c in weights.members])
         posterior = model.posterior(candidates, rows, inside, weights)
         steps: list[int] = []
-        with one_blas_thread():
-            while len(steps) < batch:
-                step = posterior.best_step(barred)
-                if step.gain <= run.tol:
-                    break
-                posterior.take(step)
-                steps.append(step.candidate)
-            # A single step is tried alone, so that it can be told whether it is to be barred.
-            expected = posterior.improve() if len(steps) != 1 else np.inf
+        while len(steps) < batch:
+            step = posterior.best_step(barred)
+            run.worst = step.gain if not steps else run.worst
+            if step.gain <= run.tol:
+                break
+            posterior.take(step)
+            steps.append(step.candidate)
+        # A single step is tried alone, so that it can be told whether it is to be barred.
+        expected = posterior.improve() if len(steps) != 1 else np.inf
         if not steps and expected <= run.tol:
             break
         order = np.argsort(posterior.members, kind="stable")

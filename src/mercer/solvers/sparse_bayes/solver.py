@@ -22,7 +22,8 @@ from mercer.threads import one_blas_thread
 
 __all__ = ["EvidenceHistory", "SparseBayes", "SparseBayesResult"]
 
-# A design of so many values is gone over by one thread of BLAS: more would wait for each other most of the time.
+# Sequential steps, and designs of so many values, leave one thread to BLAS: more would wait for each other most of the
+# time, those of NumPy's BLAS and of SciPy's for the same cores.
 SMALL = 1 << 22
 
 
@@ -174,6 +175,13 @@ class SparseBayes(BaseEstimator):
         SparseBayesResult
         """
         check_parameters(self)
+        alone = self.algorithm == "sequential" or problem.design.n * problem.design.m <= SMALL
+        with one_blas_thread() if alone else nullcontext():
+            return self._solve(problem, start, callback)
+
+    def _solve(
+        self, problem: SparseBayesProblem, start: SparseBayesResult | np.ndarray | None, callback: Callback | None
+    ) -> SparseBayesResult:
         unit = _unit(problem)
         shift = -float(problem.weight.sum()) * np.log(unit)
         run = Run(self.tol, self.max_iter, self.max_seconds, callback, shift)
@@ -184,16 +192,15 @@ class SparseBayes(BaseEstimator):
         if first is not None:
             run.record(first.value, "start", len(first.members), 0)
             run.note_jitter(first.jitter)
-        with one_blas_thread() if problem.design.n * problem.design.m <= SMALL else nullcontext():
-            if self.algorithm == "sequential":
-                beta = model.beta
-                weights = climb(model, first, run)
-                if first is None:
-                    weights = climb_from_many(model, weights, beta, run)
-            else:
-                assert first is not None
-                weights = iterate(model, first, run, by_expectation=self.algorithm == "em")
-            run.settle(weights.value)
+        if self.algorithm == "sequential":
+            beta = model.beta
+            weights = climb(model, first, run)
+            if first is None:
+                weights = climb_from_many(model, weights, beta, run)
+        else:
+            assert first is not None
+            weights = iterate(model, first, run, by_expectation=self.algorithm == "em")
+        run.settle(weights.value)
         return self._conclude(model, weights, run, unit)
 
     def _start(self, model: GaussianModel | LaplaceModel, start: Any, unit: float) -> Weights | None:

@@ -21,8 +21,10 @@ def iterate(model: GaussianModel | LaplaceModel, start: Weights, run: Run, *, by
     variance), which is. With a prior, [B exercise 7.13].
     """
     weights, rows = start, model.rows(start.members)
-    while not run.over(weights.value):
+    while True:
         run.worst = float(np.abs(weights.slopes(model.problem.precision_prior)).max())
+        if run.over(weights.value):
+            break
         before = weights.value
         moved, expected = _moved(model, weights, rows, by_expectation), by_expectation
         if moved.value < before - ROUNDING * abs(before) and not by_expectation:

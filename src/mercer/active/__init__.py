@@ -1,0 +1,26 @@
+"""Learning that asks: which samples of a pool are worth a label."""
+
+from mercer.active.answers import Answer
+from mercer.active.learner import ActiveLearner
+from mercer.active.order import label_order
+from mercer.active.rules import Closest, Farthest, LeastSure, Random, Spread, VersionSpace
+from mercer.active.serving import SVG, Labelling
+from mercer.active.stopping import BandEmpty, Budget, MistakesLevel, ObjectiveLevel
+
+__all__ = [
+    "SVG",
+    "ActiveLearner",
+    "Answer",
+    "BandEmpty",
+    "Budget",
+    "Closest",
+    "Farthest",
+    "Labelling",
+    "LeastSure",
+    "MistakesLevel",
+    "ObjectiveLevel",
+    "Random",
+    "Spread",
+    "VersionSpace",
+    "label_order",
+]
