@@ -134,6 +134,17 @@ def test_mann_whitney_scores_are_those_of_the_normal_distribution():
     np.testing.assert_allclose(2 * stats.norm.sf(scores), expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("n", [2**14, 2**14 + 100])
+def test_mann_whitney_of_many_samples(n):
+    # Sums of two places no longer fit into 16 bits.
+    rng = np.random.default_rng(0)
+    X, y = np.round(rng.normal(size=(n, 2)), 2), rng.integers(0, 2, n)
+    X[:, 1] = 3.0
+    X[-1, 1] = 4.0
+    expected = stats.mannwhitneyu(*apart(X, y), method="asymptotic").pvalue
+    np.testing.assert_allclose(mann_whitney(X, y)[1], expected, rtol=1e-9)
+
+
 def test_mann_whitney_by_blocks_of_columns(monkeypatch):
     X, y = samples()
     whole = mann_whitney(X, y)

@@ -16,7 +16,7 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from mercer import SVC, NuSVC
 from mercer.compat.sklearn import SVC as DropInSVC
-from mercer.features import SelectionCurve, fisher_score, mann_whitney, selection_curve, t_test
+from mercer.features import KernelRFE, SelectionCurve, fisher_score, mann_whitney, selection_curve, t_test
 from mercer.features.judges import Nested, OneByOne, make_judge
 from mercer.kernels import RBF, Cosine, Hamming, Linear
 from mercer.multiclass import CrammerSinger
@@ -36,8 +36,8 @@ def samples(n=36, d=60, n_classes=2, seed=0, rounded=True):
     return X, np.array(["u", "v", "w", "x"])[y]
 
 
-def judge_of(estimator, X, y):
-    return type(make_judge(estimator, X, y, np.array([1]), shared=True))
+def judge_of(estimator, X, y, largest=1):
+    return type(make_judge(estimator, X, y, np.array([largest]), shared=True))
 
 
 # --- what it is -------------------------------------------------------------------------------------------
@@ -75,6 +75,28 @@ def test_selectors_rank():
         for i, size in enumerate([1, 4, 11]):
             assert set(np.flatnonzero(one.selected[i])) == set(order[:size]), k
     assert curve.selected.sum(axis=1).tolist() == [4, 16, 44]
+
+
+@pytest.mark.parametrize("step", [1, 0.4])
+def test_recursive_elimination_ranks(step):
+    # Also where several go at once, and a size is in between.
+    X, y = samples()
+    selector = KernelRFE(SVC("linear"), n_features_to_select=2, step=step)
+    curve = selection_curve(SVC("linear"), X, y, selector, [2, 5, 30], cv=[(np.arange(36), np.arange(36))])
+    fitted = selector.fit(X, y)
+    best_first = [*np.flatnonzero(fitted.support_), *fitted.order_[::-1]]
+    for selected, size in zip(curve.selected, curve.sizes, strict=True):
+        assert set(np.flatnonzero(selected)) == set(best_first[:size])
+
+
+@pytest.mark.parametrize(
+    "selector", [RFE(SVC("linear"), step=9), KernelRFE(SVC("linear"), step=9)], ids=["RFE", "KernelRFE"]
+)
+def test_selectors_that_do_not_tell_the_best_apart(selector):
+    X, y = samples()
+    with pytest.raises(ValueError, match="keeps 30 features does not tell which 29 of them are best: lower"):
+        selection_curve(SVC(), X, y, selector, [29, 40], cv=2)
+    assert selection_curve(SVC(), X, y, selector, [30, 40], cv=2).n_tested == 36
 
 
 def test_training_samples_alone_are_ranked():
@@ -213,6 +235,15 @@ def test_a_class_may_be_missing_in_a_fold():
 def test_other_machines_are_fitted(machine):
     X, y = samples()
     assert judge_of(machine, X, y) is OneByOne
+
+
+def test_many_samples_of_few_features_are_fitted(monkeypatch):
+    X, y = samples()
+    monkeypatch.setattr("mercer.features.judges.FEW_SAMPLES", 35)
+    assert judge_of(SVC(), X, y, largest=35) is OneByOne
+    assert judge_of(SVC(), X, y, largest=36) is Nested
+    monkeypatch.setattr("mercer.features.judges.FEW_SAMPLES", 36)
+    assert judge_of(SVC(), X, y, largest=35) is Nested
 
 
 def test_other_classifiers():

@@ -11,6 +11,7 @@ from sklearn.model_selection import LeaveOneOut
 from sklearn.utils import check_array, check_X_y
 from sklearn.utils.multiclass import check_classification_targets
 
+from mercer.features.elimination import KernelRFE
 from mercer.features.judges import make_judge
 from mercer.features.scores import fisher_score, mann_whitney, t_test
 from mercer.parameters import Number
@@ -116,8 +117,8 @@ def selection_curve(
         The classes.
     ranking : callable, selector or dict of them by name
         How features are ranked: a score function, such as `fisher_score` or those of scikit-learn, or a selector with a
-        ``ranking_``, where 1 is the best, such as scikit-learn's `RFE`. Of equal features the later one comes first, as
-        in scikit-learn's `SelectKBest`.
+        ``ranking_``, where 1 is the best, such as `KernelRFE` and scikit-learn's `RFE` with ``n_features_to_select=1``.
+        Of equal features the later one comes first, as in scikit-learn's `SelectKBest`.
     sizes : iterable of int, default=None
         Numbers of features, between 1 and all of them; None: 1, 2, 5, 10, 20, 50, ... and all.
     cv : "loo", int, splitter or iterable of (train, test), default="loo"
@@ -137,6 +138,7 @@ def selection_curve(
     --------
     SelectionCurve : What is in the result.
     fisher_score, t_test, mann_whitney : Score functions.
+    KernelRFE : A ranking by the machine itself.
 
     Notes
     -----
@@ -146,7 +148,8 @@ def selection_curve(
     and one machine for each size and fold, on a kernel matrix that is there already. Widths from the data
     (``gamma="scale"``) are taken from the training samples and the chosen features. Folds run side by side if all
     rankings are score functions of this library and there is no preprocessing. Memory O(n^2) for each thread, within
-    that of the estimator; where it is too little, and for other classifiers, every machine is fitted by itself.
+    that of the estimator. Where it is too little, for more than 1000 samples of fewer features, and for other
+    classifiers, every machine is fitted by itself.
 
     References
     ----------
@@ -184,7 +187,7 @@ def selection_curve(
 
         def run(train: np.ndarray, test: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
             seen = X if preprocess is None else _preprocessed(preprocess, X, y, train)
-            orders = [_order(own, seen[train], y[train])[: numbers[-1]] for own in rankings.values()]
+            orders = [_order(own, seen[train], y[train], numbers) for own in rankings.values()]
             return orders, judge.n_wrong(seen, train, test, orders)
 
         ours = preprocess is None and all(_is_ours(own) for own in rankings.values())
@@ -255,20 +258,34 @@ def _preprocessed(preprocess: Any, X: Any, y: np.ndarray, train: np.ndarray) -> 
     return made
 
 
-def _order(ranking: Any, X: Any, y: np.ndarray) -> np.ndarray:
-    """Features from the best to the worst; of equal ones the last comes first, as scikit-learn has it."""
+def _order(ranking: Any, X: Any, y: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """The best features, as many as are asked for, the best first; of equal ones the last, as scikit-learn has it."""
     if hasattr(ranking, "fit"):
-        fitted = clone(ranking).fit(X, y)
-        if not hasattr(fitted, "ranking_"):
-            raise TypeError(f"A selector needs ranking_ after fit to rank features, {ranking!r} has none.")
-        merit = -np.asarray(fitted.ranking_, dtype=np.float64)
+        merit = _merit(clone(ranking).fit(X, y), sizes[0])
     else:
         scores = ranking(X, y)
         merit = np.array(scores[0] if isinstance(scores, tuple | list) else scores, dtype=np.float64)
         merit[np.isnan(merit)] = -np.inf
     if merit.shape != (X.shape[1],):
         raise ValueError(f"ranking must have a number for each of {X.shape[1]} features, got shape {merit.shape}.")
-    return np.argsort(merit, kind="stable")[::-1]
+    return np.argsort(merit, kind="stable")[::-1][: sizes[-1]]
+
+
+def _merit(selector: Any, smallest: int) -> np.ndarray:
+    """What a fitted selector thinks of the features; larger is better."""
+    if not hasattr(selector, "ranking_"):
+        raise TypeError(f"A selector needs ranking_ after fit to rank features, {selector!r} has none.")
+    ranks = np.asarray(selector.ranking_)
+    if (kept := int((ranks == 1).sum())) > smallest:
+        raise ValueError(
+            f"A selector that keeps {kept} features does not tell which {smallest} of them are best: lower "
+            f"n_features_to_select of {selector!r}, or leave out smaller sizes."
+        )
+    if not isinstance(selector, KernelRFE):
+        return -ranks.astype(np.float64)
+    merit = np.full(len(ranks), float(len(ranks)))
+    merit[selector.order_] = np.arange(len(selector.order_))  # it has an order also of those that go at once
+    return merit
 
 
 def _is_ours(ranking: Any) -> bool:

@@ -26,8 +26,11 @@ __all__ = ["Judge", "Nested", "OneByOne", "make_judge"]
 
 # Bytes for every entry of a kernel matrix: sums over the chosen features, over all, the values, and a copy of them.
 BYTES_PER_ENTRY = 32
+# Above so many samples, and with fewer features than samples, a machine that computes the kernel values it needs is
+# faster than one that is given all of them.
+FEW_SAMPLES = 1000
 # Kernel matrices of so many samples together are solved at once.
-TOGETHER = 2048
+TOGETHER = 1024
 
 
 class Judge(ABC):
@@ -96,7 +99,7 @@ class Nested(Judge):
         kernels = (kernel for order in orders for kernel in self._kernel_values(X, train, order, whole))
         predicted = []
         while some := list(islice(kernels, max(1, TOGETHER // len(self.y)))):
-            predicted.append(self._predicted(machine, np.array(some), train, test))
+            predicted.append(self._predicted(machine, some, train, test))
         wrong = (np.concatenate(predicted) != self.y[test]).sum(axis=1)
         return wrong.reshape(len(orders), len(self.sizes))
 
@@ -115,7 +118,7 @@ class Nested(Judge):
                 kernel = kernel.resolve(X[:, order[:size]][train], self.study.weight[train])
             spec, values = native_form(kernel), np.empty_like(sums)
             _native.kernel_transform(spec.measure, spec.transform, spec.parameters, sums, values, effective_n_threads())
-            if not np.isfinite(values).all():
+            if not np.isfinite(values.diagonal()).all():  # by Cauchy and Schwarz all others are
                 raise ValueError(f"The features are too large: the values of {kernel!r} overflow. Rescale them.")
             yield values
 
@@ -128,11 +131,13 @@ class Nested(Judge):
         X = self.kernel.prepare(X)[0].astype(np.float64, copy=False)
         return measure(native_form(self.kernel).measure, X, X)
 
-    def _predicted(self, machine: Any, kernels: np.ndarray, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+    def _predicted(self, machine: Any, kernels: list[np.ndarray], train: np.ndarray, test: np.ndarray) -> np.ndarray:
         """Classes of the held-out samples, a row for each kernel matrix. All are solved at once, as blocks of one."""
-        times, n, _ = kernels.shape
-        blocks = np.zeros((times, n, times, n))
-        blocks[np.arange(times), :, np.arange(times)] = kernels
+        times, n = len(kernels), len(self.y)
+        blocks = kernels[0]
+        if times > 1:
+            blocks = np.zeros((times, n, times, n))
+            blocks[np.arange(times), :, np.arange(times)] = kernels
         gram = MatrixGram.of_checked(blocks.reshape(times * n, times * n), self.kernel.definite)
         lesson = self.study.lesson(machine, gram, train).on_blocks(gram, times)
         solver = machine._solver()
@@ -143,9 +148,9 @@ class Nested(Judge):
         coefficients, offset = lesson.functions(results)
         expansions = np.zeros((len(offset), n))
         expansions[coefficients.parts.repeat(np.arange(len(offset))), coefficients.columns % n] = coefficients.values
-        values = np.einsum("kfi,kit->ktf", expansions.reshape(times, -1, n), kernels[:, :, test])
-        values += offset.reshape(times, 1, -1)
-        diagonal = np.einsum("kii->ki", kernels)[:, test].ravel()
+        to_others = np.array([kernel[:, test] for kernel in kernels])
+        values = np.einsum("kfi,kit->ktf", expansions.reshape(times, -1, n), to_others) + offset.reshape(times, 1, -1)
+        diagonal = np.concatenate([kernel.diagonal()[test] for kernel in kernels])
         return lesson.predict(lesson.decision(values.reshape(len(diagonal), -1), diagonal)).reshape(times, -1)
 
 
@@ -153,7 +158,8 @@ def make_judge(estimator: Any, X: Any, y: np.ndarray, sizes: np.ndarray, *, shar
     """`Nested` where it can be; if `shared`, all folds see X as it is."""
     if type(estimator) in (SVC, NuSVC) and estimator.callback is None and not estimator._precomputed:
         kernel = as_kernel(estimator.kernel)
-        if is_sum(kernel) and most_matrices(estimator.memory, len(y)) > 0:
+        worth_it = len(y) <= FEW_SAMPLES or sizes[-1] >= len(y)
+        if worth_it and is_sum(kernel) and most_matrices(estimator.memory, len(y)) > 0:
             # Samples come with their folds.
             studied = study(clone(estimator), np.zeros((len(y), 1)), y, None)
             if studied is not None:

@@ -1,8 +1,8 @@
 """Scores of single features by how well each tells classes apart: filters, for scikit-learn's `SelectKBest` and others.
 
-A larger score is better, and scores do not feel the unit of a feature. A feature that is constant scores 0, with a
-p-value of 1. One that is constant in every class, but not the same in all, has no spread to compare with:
-`fisher_score` and `t_test` give it an infinite score, before all others.
+A larger score is better. Neither the unit of a feature nor the order of the samples matters, up to rounding. A feature
+that is constant scores 0, with a p-value of 1. One that is constant in every class, but not the same in all, has no
+spread to compare with: `fisher_score` and `t_test` give it an infinite score, before all others.
 """
 
 from functools import lru_cache
@@ -281,7 +281,7 @@ def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
 def _count_pairs(X: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """U of every column, and the sums of t^3 - t over its groups of t equal values."""
     n, of_second = len(codes), int(codes.sum())
-    small: Any = np.int16 if n < 2**14 else np.int64  # numbers of places, of which there are several tables
+    small: Any = np.int16 if n <= 2**14 else np.int64  # numbers of places, of which there are several tables
     order = np.argsort(X, axis=0)
     second = codes.astype(np.int8)[order]
     values = np.take_along_axis(X, order, axis=0)
