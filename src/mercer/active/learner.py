@@ -589,11 +589,12 @@ class ActiveLearner:
         if len(classes) < 2:
             return None, 0.0
         numbers = np.fromiter(answers, dtype=np.int64, count=len(answers))
-        machine = clone(self._blank)
-        same = self._machine is not None and classes == set(self._machine.classes_.tolist())
-        if same and isinstance(self._machine, SupportVectorClassifier):
-            machine = copy(self._machine)
+        last = self._machine
+        if isinstance(last, SupportVectorClassifier) and classes == set(last.classes_.tolist()):
+            machine = copy(last)
             machine._grows = True
+        else:
+            machine = clone(self._blank)
         try:
             machine.fit(self._pool.rows(numbers, numbers), np.array(list(answers.values())))
         except ValueError as error:
