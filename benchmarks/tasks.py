@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from benchmarks.compare import (
+    active,
     classes,
     clustering,
     company,
@@ -58,6 +59,7 @@ MODULES = (
     rvm,
     lp,
     clustering,
+    active,
     imports,
 )
 
@@ -76,6 +78,7 @@ SUMMARIES: dict[str, Callable[[Results], dict | None]] = {
     "relevance vectors": rvm.summary,
     "clusters": clustering.summary,
     "linear programmes": lp.summary,
+    "asking": active.summary,
     "import": imports.summary,
 }
 

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, is_regressor
 from sklearn.linear_model import RidgeClassifier
 
-from mercer import calibration, kernels, multiclass, selection, solvers, svm
+from mercer import active, calibration, kernels, multiclass, selection, solvers, svm
 from mercer.compat import sklearn as drop_in
 from mercer.multiclass import Scheme
 from mercer.selection import Criterion
@@ -78,6 +78,27 @@ LINEAR_SOLVERS: dict[str, Callable[[], Solver]] = {
     "CoordinateDescent": lambda: solvers.CoordinateDescent(),
     "LinearSolver": lambda: solvers.LinearSolver(),
     "ProximalNewton": lambda: solvers.ProximalNewton(),
+}
+
+
+# --- asking for labels ------------------------------------------------------------------------------------
+
+QUERY_RULES: dict[str, Callable[[], Any]] = {
+    "Closest": lambda: active.Closest(),
+    "Farthest": lambda: active.Farthest(),
+    "Farthest of the first class": lambda: active.Farthest(0),
+    "LeastSure": lambda: active.LeastSure(),
+    "Random": lambda: active.Random(),
+    "Spread": lambda: active.Spread(),
+    "VersionSpace max-min": lambda: active.VersionSpace("maxmin", shortlist=5),
+    "VersionSpace ratio": lambda: active.VersionSpace("ratio", shortlist=5),
+}
+
+STOPPING_RULES: dict[str, Callable[[], Any]] = {
+    "BandEmpty": lambda: active.BandEmpty(),
+    "Budget": lambda: active.Budget(15),
+    "MistakesLevel": lambda: active.MistakesLevel(last=5),
+    "ObjectiveLevel": lambda: active.ObjectiveLevel(last=5),
 }
 
 

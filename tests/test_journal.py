@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mercer import lines
 from mercer.errors import JournalError
 from mercer.selection import journal as module
 from mercer.selection.journal import Journal
@@ -108,7 +109,7 @@ def test_arrays_come_back_bit_for_bit(path, array):
 def test_any_number_and_text(number, numbers, text):
     content = {"number": number, "numbers": numbers, text.strip("_"): text}
     # repr tells nan from nan and -0.0 from 0.0 as == does not.
-    assert repr(module._content(module._line(content))) == repr(content)
+    assert repr(lines.read_line(lines.as_line(content))) == repr(content)
 
 
 def test_a_cell_written_again_replaces_the_first(path):
@@ -197,7 +198,7 @@ def test_a_failed_write_leaves_whole_lines(path, monkeypatch):
     with Journal.open(path, SEARCH) as journal:
         journal.write("a", {"score": 1})
         with monkeypatch.context() as patch:
-            patch.setattr(module, "_append", half)
+            patch.setattr(module, "append", half)
             with pytest.raises(OSError, match="no space"):
                 journal.write("b", {"score": 2})
         assert list(journal.finished) == ["a"]
@@ -356,12 +357,12 @@ def test_killed_at_random_moments(path, rng):
     assert n_finished > 50
 
 
-@pytest.mark.skipif(module.fcntl is None, reason="no locks here")
+@pytest.mark.skipif(not lines.LOCKS, reason="no locks here")
 def test_one_process_at_a_time(path):
     writer = start_writer(path, subprocess.PIPE)
     try:
         writer.stdout.readline()
-        with pytest.raises(JournalError, match=r"search\.jsonl' is in use by another search; wait for it"):
+        with pytest.raises(JournalError, match=r"search\.jsonl' is in use by another process; wait for it"):
             Journal.open(path, {"data": "0123abcd"})
         assert writer.poll() is None
     finally:
@@ -382,7 +383,7 @@ def test_closed_after_an_error(path):
 def test_replaced_while_it_was_being_opened(path, monkeypatch):
     """The file that was opened is not the one of that name any more: the new one counts."""
     written(path, 3)
-    lock, calls = module._lock, []
+    lock, calls = lines.lock, []
 
     def replace_and_lock(file, name):
         if not calls:
@@ -392,13 +393,14 @@ def test_replaced_while_it_was_being_opened(path, monkeypatch):
             path.write_bytes(content + module._cell("late", {"score": 1}))
         lock(file, name)
 
-    monkeypatch.setattr(module, "_lock", replace_and_lock)
+    monkeypatch.setattr(lines, "lock", replace_and_lock)
     assert "late" in read(path)
 
 
 def test_without_locks(path, monkeypatch):
     """Where there is no fcntl, all but the lock works."""
-    monkeypatch.setattr(module, "fcntl", None)
+    monkeypatch.setattr(lines, "LOCKS", False)
+    monkeypatch.setattr(module, "LOCKS", False)
     with Journal.open(path, SEARCH) as journal:
         journal.write("a", {"score": 1, "alpha": np.arange(3.0)})
         journal.forget("alpha")

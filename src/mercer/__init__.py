@@ -15,6 +15,7 @@ from importlib import import_module as _import_module
 __version__ = "0.1.0"
 
 _ROOMS = (
+    "active",
     "calibration",
     "cluster",
     "compat",

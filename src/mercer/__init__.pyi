@@ -1,3 +1,4 @@
+from . import active as active
 from . import calibration as calibration
 from . import cluster as cluster
 from . import compat as compat

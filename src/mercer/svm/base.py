@@ -69,9 +69,13 @@ class SolverMachine(Machine):
             sizes, some = [len(problem.index) for problem in problems], problems
         for problem in some:
             solver.check(problem)
-        before = self._solutions(sizes[: len(sizes) - n_further], first)
+        before = self._starts(problems, sizes[: len(sizes) - n_further], first)
         starts = None if before is None else [*before, *([None] * n_further)]
         return solver.solve_many(problems, starts, self.callback)
+
+    def _starts(self, problems: Sequence[DualProblem], sizes: list[int], first: int) -> list[np.ndarray] | None:
+        """Points to start from, for the problems of these sizes; they come first among those given."""
+        return self._solutions(sizes, first)
 
     def _solutions(self, sizes: list[int], first: int) -> list[np.ndarray] | None:
         """Points to start from: the last solutions, if the machine is warm and the problems are of the same size."""

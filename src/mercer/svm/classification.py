@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,7 +23,7 @@ from mercer.problems import DualProblems, nu_margin, soft_margin
 from mercer.segments import Segments, joined
 from mercer.solvers import SolverResults, warn_unless_solved
 from mercer.solvers.base import summary
-from mercer.svm.base import SparseRows, SupportVectorMachine, one_or_all
+from mercer.svm.base import SparseRows, SupportVectorMachine, dense_row, one_or_all
 from mercer.svm.folds import Folds, decide, naming_the_fold
 from mercer.svm.joint import JointlyLabelled
 from mercer.svm.probabilities import Probabilities
@@ -71,6 +72,9 @@ class SupportVectorClassifier(ClassifierMixin, JointlyLabelled, Probabilities, S
 
     multi_class: Any
     _plan: Plan
+    # True: the samples of the last fit are the first of the next one, which is to go on from its solution; the classes
+    # are the same, though single samples may have another one.
+    _grows: bool = False
 
     @abstractmethod
     def _problems(self, gram: Gram, tasks: Tasks, weight: np.ndarray) -> DualProblems:
@@ -181,6 +185,19 @@ class SupportVectorClassifier(ClassifierMixin, JointlyLabelled, Probabilities, S
             for k, of_lesson in enumerate(learnt):
                 of_lesson.append(self._functions(plan.scheme, tasks[k], problems[k], results[k * n : (k + 1) * n]))
         return [tuple(map(joined, zip(*of_lesson, strict=True))) for of_lesson in learnt]
+
+    def _starts(self, problems, sizes, first):
+        if not self._grows or isinstance(self._scheme, OwnMachines):
+            return super()._starts(problems, sizes, first)
+        # Multipliers are coefficients times signs, over the scale of the machine: those of new samples are zero.
+        scale = self._models(SolverResults.of(self.result_.parts or (self.result_,))).scale
+        starts = []
+        for k, problem in enumerate(problems[: len(sizes)], first):
+            row = self.dual_coef_[[k]]
+            support, values = (row.indices, row.data) if issparse(row) else (slice(None), row[0])
+            last = dense_row(self.support_[support], values, problem.gram.n)[problem.index]
+            starts.append(np.maximum(0.0, problem.sign * last) / scale[k])
+        return starts
 
     def _problems_of(self, scheme: Scheme, gram: Gram, tasks: Tasks, weight: np.ndarray) -> DualProblems:
         """The problems of the machines of a scheme, be they its own or ours."""

@@ -1,0 +1,671 @@
+"""A learner that asks for the labels it needs."""
+
+from collections.abc import Iterable, Mapping
+from copy import copy
+from dataclasses import asdict, replace
+from functools import cached_property
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state
+
+from mercer.active.answers import Answer, as_label, check_kinds, objective_of
+from mercer.active.batches import next_batch
+from mercer.active.journal import AnswerJournal
+from mercer.active.pool import Pool, Scores, make_scores
+from mercer.active.rules import as_rule, as_start
+from mercer.active.stopping import BandEmpty, Budget, as_stopping_rules, name_of
+from mercer.fingerprint import fingerprint
+from mercer.gram import Gram
+from mercer.gram.memory import check_memory
+from mercer.kernels.samples import row_blocks
+from mercer.parameters import Number
+from mercer.svm.classification import SupportVectorClassifier
+from mercer.threads import effective_n_threads, limit_threads
+
+__all__ = ["ActiveLearner"]
+
+MARGIN = 1.0  # the decision value at the edge of the margin band
+
+
+class ActiveLearner:
+    """Asks for the labels of those samples of a pool from which a classifier learns most. [CY §1.8]
+
+    A sample within the margin band raises the dual objective W of a support vector machine whatever its label is, one
+    outside only if it was predicted wrongly. The closest to the hyperplane raises it most: it is the one to ask for.
+    So a person or a program is asked (`query`), answers (`tell`), and the machine is fitted again, from where it was.
+
+    Until answers of two classes are known, samples are asked for in the order of `start`; answers that are known before
+    can be told first.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any with `fit` and `decision_function` or `predict_proba`; it is cloned. With kernel machines of this library
+        nothing is computed twice. Parameters that a kernel takes from the data, such as ``gamma="scale"``, are taken
+        from the pool, once.
+    pool : n samples
+        As the estimator takes them; the n x n kernel matrix for a precomputed kernel.
+    oracle : callable, array of n labels or None, default=None
+        ``oracle(i)`` gives the class of the sample of number i, or None if it cannot tell. None: answers come through
+        `tell` alone.
+    rule : {"closest", "random", "farthest", "probability", "maxmin", "ratio"} or callable, default="closest"
+        What is asked for, see Notes. A callable gets the learner and the numbers of the samples that may be asked for,
+        and gives a number for each of them: the smallest comes first.
+    stop : {"band", "objective", "mistakes"}, callable, several of them or None, default="band"
+        When to stop: `BandEmpty`, `ObjectiveLevel`, `MistakesLevel`, whichever speaks first. It is only advice for
+        those who `query`.
+    budget : int >= 1 or None, default=None
+        Stop after so many answers at the latest.
+    batch : int >= 1, default=1
+        How many samples are asked for at a time.
+    diversity : float >= 0 and <= 1, default=0.5
+        How much samples of a batch avoid small angles to each other in feature space, against what the rule says.
+        [Brinker 2003] 0: not at all.
+    classes : sequence or None, default=None
+        The classes, so that an answer that is none of them is refused. None: those among the answers.
+    start : {"random", "spread"} or callable, default="random"
+        What is asked for before two classes are known: any sample, or the one farthest from all that were asked for.
+    path : path-like or None, default=None
+        A file that keeps every answer, on disk before `tell` returns. If it is there, the learner goes on from it.
+    memory : float > 0 or "auto", default="auto"
+        Megabytes for kernel values of the pool.
+    n_threads : int or None, default=None
+        Threads for kernel values of the pool.
+    random_state : int, RandomState instance or None, default=0
+        Orders the samples for "random" and "spread".
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        Fitted to all answers. A new one after each of them.
+    classes_ : ndarray
+        The classes: those given, or those among the answers.
+    labelled_ : int ndarray
+        Numbers of the answered samples, in the order of the answers.
+    labels_ : ndarray
+        Their classes.
+    skipped_ : int ndarray
+        Numbers of the samples that nobody could tell.
+    history_ : list of Answer
+        One record per answer.
+    gain_ : ndarray
+        By how much each answer has raised the dual objective.
+    stopped_ : str
+        The name of the stopping rule that speaks, "pool" if nothing is left to ask for, or "".
+
+    See Also
+    --------
+    label_order : The order in which labelled samples are best learnt.
+
+    Notes
+    -----
+    The rules are `Closest`, `Random`, `Farthest`, `LeastSure` ("probability") and `VersionSpace` ("maxmin", "ratio").
+
+    For kernel machines an answer costs one fit, O(n) kernel values for its sample against the pool, and O(n n_support)
+    multiplications; n_support n float64 numbers are kept as far as `memory` allows, and where it does not, kernel
+    values are computed again for samples whose coefficients have changed. Other estimators are asked about the whole
+    pool after each answer. A batch of k takes O(k^2) kernel values more.
+
+    References
+    ----------
+    .. [1] C. Campbell, Y. Ying, Learning with Support Vector Machines, 2011, section 1.8.
+    .. [2] C. Campbell, N. Cristianini, A. Smola, Query learning with large margin classifiers, ICML 2000.
+    .. [3] S. Tong, D. Koller, Support vector machine active learning with applications to text classification, JMLR 2,
+       2001.
+    .. [4] K. Brinker, Incorporating diversity in active learning with support vector machines, ICML 2003.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import SVC
+    >>> from mercer.active import ActiveLearner
+    >>> pool = np.linspace(-1, 1, 201)[:, np.newaxis]
+    >>> learner = ActiveLearner(SVC("linear", C=100.0), pool)
+    >>> learner.tell([0, 200], ["left", "right"])
+    >>> learner.query()
+    array([100])
+    >>> learner.tell(100, "left")
+    >>> learner.query()
+    array([150])
+
+    With an oracle it goes on by itself:
+
+    >>> oracle = lambda i: "left" if pool[i] < 0.3 else "right"
+    >>> learner = ActiveLearner(SVC("linear", C=1e6), pool, oracle).learn()
+    >>> len(learner.labelled_) < 15, learner.stopped_, np.mean(learner.label_pool() == [oracle(i) for i in range(201)])
+    (True, 'band', np.float64(1.0))
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        pool: Any,
+        oracle: Any = None,
+        *,
+        rule: Any = "closest",
+        stop: Any = "band",
+        budget: int | None = None,
+        batch: int = 1,
+        diversity: float = 0.5,
+        classes: Any = None,
+        start: Any = "random",
+        path: Any = None,
+        memory: float | str = "auto",
+        n_threads: int | None = None,
+        random_state: Any = 0,
+    ):
+        for name, value, allowed in (
+            ("budget", budget, Number(1, integer=True, none=True)),
+            ("batch", batch, Number(1, integer=True)),
+            ("diversity", diversity, Number(0, 1)),
+        ):
+            if problem := allowed.problem(value):
+                raise ValueError(f"{name} {problem}")
+        check_memory(memory)
+        effective_n_threads(n_threads)
+        if not is_classifier(estimator):
+            raise TypeError(f"estimator must be a classifier, got {estimator!r}.")
+        self.estimator, self.pool, self.oracle = estimator, pool, oracle
+        self.rule, self.stop, self.budget, self.batch, self.diversity = rule, stop, budget, batch, diversity
+        self.classes, self.start, self.path = classes, start, path
+        self.memory, self.n_threads, self.random_state = memory, n_threads, random_state
+
+        self._rule, self._start = as_rule(rule), as_start(start)
+        self._stop = as_stopping_rules(stop) + (() if budget is None else (Budget(budget),))
+        self._pool = Pool(pool, estimator, memory)
+        self._has_band = hasattr(estimator, "decision_function")
+        if not self._has_band and any(isinstance(rule, BandEmpty) for rule in self._stop):
+            raise ValueError(f"stop='band' needs an estimator with decision_function, got {estimator!r}.")
+        self._blank = clone(estimator)
+        if self._pool.kernel is not None:
+            self._blank.set_params(kernel=self._pool.kernel)
+        if oracle is not None and not callable(oracle) and len(oracle) != self._pool.n:
+            raise ValueError(f"oracle must be callable or have one label for each of {self._pool.n} samples.")
+        self._seed = seed_of(random_state)
+
+        self._known = {} if classes is None else {label: label for label in map(as_label, classes)}
+        if classes is not None and len(self._known) < 2:
+            raise ValueError(f"classes must be at least two, got {classes!r}.")
+        check_kinds(self._known, "classes")
+        self._given = classes is not None
+        self._answers: dict[int, Any] = {}  # in the order in which they came
+        self._skipped: dict[int, None] = {}
+        self._open = np.ones(self._pool.n, dtype=bool)
+        self._machine: Any = None
+        self._scores: Scores | None = None
+        self._objective = 0.0
+        self._pending: list[int] = []
+        self.history_: list[Answer] = []
+        self._journal: AnswerJournal | None = None
+        if path is not None:
+            self._go_on(path)
+
+    # --- asking and telling -------------------------------------------------------------------------------
+
+    def query(self, k: int | None = None) -> np.ndarray:
+        """The samples to label next.
+
+        Asked again without an answer in between, it gives the same samples.
+
+        Parameters
+        ----------
+        k : int >= 1 or None, default=None
+            How many; None: `batch`. Fewer if fewer are left.
+
+        Returns
+        -------
+        int ndarray of shape (k,)
+            Their numbers in the pool, the most wanted first.
+        """
+        k = self.batch if k is None else k
+        if problem := Number(1, integer=True).problem(k):
+            raise ValueError(f"k {problem}")
+        if k > len(self._pending):
+            with limit_threads(self.n_threads):
+                self._pending += self._choose(int(k) - len(self._pending))
+        return np.array(self._pending[:k], dtype=np.int64)
+
+    def tell(self, i: Any, y: Any) -> None:
+        """Answer: the sample of number i is of class y.
+
+        The machine is fitted again at once. Several answers given together are one fit.
+
+        Parameters
+        ----------
+        i : int or array of ints
+        y : class or array of classes
+        """
+        numbers, labels = self._checked_answers(i, y)
+        if numbers:
+            self._tell(numbers, labels)
+
+    def skip(self, i: Any) -> None:
+        """Nobody can tell: the samples of these numbers are never asked for again.
+
+        Parameters
+        ----------
+        i : int or array of ints
+        """
+        numbers = [number for number in self._numbers(i) if number not in self._skipped]
+        for number in numbers:
+            self._refuse_answered(number)
+        if numbers:
+            self._write({"skip": numbers})
+            self._skip(numbers)
+
+    def correct(self, i: int, y: Any) -> None:
+        """The answer for the sample of number i was wrong; it is of class y.
+
+        Its record in `history_` has the new answer, and mistakes are counted anew; what else is in the record is of its
+        time.
+
+        Parameters
+        ----------
+        i : int
+        y : class
+        """
+        (number,) = self._numbers(i)
+        if number not in self._answers:
+            raise ValueError(f"Sample {number} has not been answered yet; tell({number}, ...) does that.")
+        label = self._label(y, self._known if self._given else {})
+        check_kinds([label, *(a for n, a in self._answers.items() if n != number)])
+        self._correct(number, label, self._write)
+
+    def learn(self, n: int | None = None) -> Self:
+        """Ask the oracle until a stopping rule speaks.
+
+        Parameters
+        ----------
+        n : int >= 1 or None, default=None
+            So many answers at most.
+
+        Returns
+        -------
+        self
+        """
+        if self.oracle is None:
+            raise ValueError("learn needs an oracle; without one, query and tell.")
+        if problem := Number(1, integer=True, none=True).problem(n):
+            raise ValueError(f"n {problem}")
+        last = np.inf if n is None else len(self._answers) + n
+        last = last if self.budget is None else min(last, max(self.budget, len(self._answers)))
+        while len(self._answers) < last and not self.stopped_:
+            asked = self.query(int(min(self.batch, last - len(self._answers)))).tolist()
+            answers = [self.oracle(i) if callable(self.oracle) else self.oracle[i] for i in asked]
+            unknown = [i for i, answer in zip(asked, answers, strict=True) if answer is None]
+            if unknown:
+                self.skip(unknown)
+            known = [(i, answer) for i, answer in zip(asked, answers, strict=True) if answer is not None]
+            if known:
+                self.tell(*map(list, zip(*known, strict=True)))
+        return self
+
+    # --- what is known ------------------------------------------------------------------------------------
+
+    @property
+    def estimator_(self) -> Any:
+        """The machine, fitted to all answers."""
+        if self._machine is None:
+            raise NotFittedError(
+                "There is no machine yet: answers of two classes are needed, there are "
+                f"{len(set(self._answers.values()))} among {len(self._answers)} answers."
+            )
+        return self._machine
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether there is a machine: answers of two classes are known."""
+        return self._machine is not None
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The classes: those given, or those among the answers."""
+        return np.array(sorted(self._known), dtype=None if self._known else np.int64)
+
+    @property
+    def labelled_(self) -> np.ndarray:
+        """Numbers of the answered samples, in the order of the answers."""
+        return np.fromiter(self._answers, dtype=np.int64, count=len(self._answers))
+
+    @property
+    def labels_(self) -> np.ndarray:
+        """The classes of the answered samples."""
+        return np.array(list(self._answers.values()))
+
+    @property
+    def skipped_(self) -> np.ndarray:
+        """Numbers of the samples that nobody could tell."""
+        return np.fromiter(self._skipped, dtype=np.int64, count=len(self._skipped))
+
+    @property
+    def seen_(self) -> np.ndarray:
+        """Numbers of the samples that were answered or skipped."""
+        return np.concatenate([self.labelled_, self.skipped_])
+
+    @cached_property
+    def shuffled_(self) -> np.ndarray:
+        """The places of the samples in an order drawn by chance."""
+        return np.random.RandomState(self._seed).permutation(self._pool.n)
+
+    @property
+    def gain_(self) -> np.ndarray:
+        """By how much each answer has raised the dual objective."""
+        return np.array([answer.gain for answer in self.history_])
+
+    @property
+    def stopped_(self) -> str:
+        """The name of the stopping rule that speaks, "" if none does."""
+        speaks = next((name_of(rule) for rule in self._stop if rule(self)), "")
+        return speaks or ("" if self._open.any() else "pool")
+
+    def decision(self) -> np.ndarray:
+        """Decision values of the pool by the machine of now.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, n_classes)
+            As `decision_function` of `estimator_` gives them.
+        """
+        return self._scored().decision().copy()
+
+    def closeness(self) -> np.ndarray:
+        """How far the samples of the pool are from the hyperplane, in decision values.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Absolute decision values of two classes. Of more, those of the machine between the two best classes; where
+            there are no machines for pairs, half the difference of the two best decision values.
+        """
+        return self._scored().closeness().copy()
+
+    def probabilities(self) -> np.ndarray:
+        """Probabilities of the classes for the pool, by `predict_proba` of `estimator_`.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+        """
+        machine = self.estimator_
+        return np.concatenate([machine.predict_proba(part) for part in self._pool.blocks(self.labelled_)])
+
+    def in_band(self) -> np.ndarray:
+        """Which unlabelled samples lie within the margin band.
+
+        Returns
+        -------
+        bool ndarray of shape (n,)
+            Where `closeness` is below 1; skipped samples do not count.
+        """
+        if not self._has_band:
+            raise ValueError(f"The margin band needs an estimator with decision_function, got {self.estimator!r}.")
+        return self._open & (self._scored().closeness() < MARGIN)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Classes of any samples, by `estimator_`.
+
+        Parameters
+        ----------
+        X : samples
+            For a precomputed kernel, their kernel values with all samples of the pool.
+
+        Returns
+        -------
+        ndarray
+        """
+        machine = self.estimator_
+        return machine.predict(X[:, self.labelled_] if self._pool.pairwise else X)
+
+    def label_pool(self) -> np.ndarray:
+        """Classes of all samples of the pool: the answers, and predictions where there are none.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        scores = self._scored()
+        labels = np.concatenate(
+            [scores.predict(np.arange(rows.start, rows.stop)) for rows in row_blocks(self._pool.n, 256)]
+        )
+        labels[self.labelled_] = self.labels_
+        return labels
+
+    def kernel_matrix(self, numbers: np.ndarray) -> Gram:
+        """The kernel matrix of some samples of the pool; of plain vectors if the estimator has no kernel of ours."""
+        return self._pool.part(numbers)
+
+    def squared_distances(self, numbers: np.ndarray) -> np.ndarray:
+        """Squared distances in feature space of some samples to all of the pool, shape (len(numbers), n)."""
+        gram = self._pool.gram
+        diagonal = gram.diag()
+        return diagonal[numbers][:, np.newaxis] + diagonal - 2.0 * gram.rows(numbers)
+
+    @classmethod
+    def load(cls, path: Any, estimator: Any, pool: Any, oracle: Any = None, **settings: Any) -> Self:
+        """Go on from a file of answers, with the next question where the last one was answered.
+
+        Parameters
+        ----------
+        path : path-like
+            The `path` of the learner that wrote it.
+        estimator, pool, oracle
+            As they were; another pool is refused, another estimator is fitted to the answers.
+        **settings
+            Other parameters; those that are not given are as they were. Rules of one's own have to be given.
+
+        Returns
+        -------
+        ActiveLearner
+        """
+        before = AnswerJournal.settings_of(path)
+        for name in ("rule", "stop", "start"):
+            if name not in settings and before[name] == OWN:
+                raise ValueError(f"{name} must be given: the learner of {str(path)!r} had one of its own.")
+        return cls(estimator, pool, oracle, **{**before, **settings}, path=path)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.estimator!r}, <{self._pool.n} samples>, {len(self._answers)} answers)"
+
+    # --- state --------------------------------------------------------------------------------------------
+
+    def _checked_answers(self, i: Any, y: Any) -> tuple[list[int], list[Any]]:
+        """Numbers and classes of new answers."""
+        numbers = self._numbers(i)
+        many = np.ndim(i) > 0
+        labels = list(y) if many and not isinstance(y, str) and isinstance(y, Iterable) else [y]
+        if len(labels) != len(numbers):
+            raise ValueError(f"y must have one class for each of {len(numbers)} samples, got {len(labels)}.")
+        known = dict(self._known)
+        labels = [self._label(label, known) for label in labels]
+        check_kinds([*self._known, *labels])
+        for number in numbers:
+            self._refuse_answered(number)
+        return numbers, labels
+
+    def _numbers(self, i: Any) -> list[int]:
+        """Numbers of samples of the pool, as ints."""
+        numbers = np.atleast_1d(np.asarray(i))
+        if numbers.ndim != 1 or (numbers.dtype.kind not in "iu" and numbers.size):
+            raise ValueError(f"i must be the number of a sample or an array of them, got {i!r}.")
+        for number in numbers.tolist():
+            if not 0 <= number < self._pool.n:
+                raise ValueError(f"i must be from 0 to {self._pool.n - 1}, the samples of the pool, got {number}.")
+        if len(np.unique(numbers)) < len(numbers):
+            raise ValueError(f"i must name every sample once, got {i!r}.")
+        return [int(number) for number in numbers.tolist()]
+
+    def _refuse_answered(self, number: int) -> None:
+        if number in self._answers:
+            raise ValueError(
+                f"Sample {number} has been answered already, as {self._answers[number]!r}; "
+                f"correct({number}, ...) changes an answer."
+            )
+
+    def _label(self, y: Any, known: dict[Any, Any]) -> Any:
+        """A class as it is kept; `known` learns it."""
+        label = as_label(y)
+        if self._given and label not in known:
+            raise ValueError(f"y must be one of the classes {list(known)}, got {y!r}.")
+        return known.setdefault(label, label)
+
+    def _tell(self, numbers: list[int], labels: list[Any], records: list[dict] | None = None) -> None:
+        """Learn answers; their records are given when they are read from a file."""
+        answers = {**self._answers, **dict(zip(numbers, labels, strict=True))}
+        machine = self._fitted(answers)
+        objective = objective_of(machine)
+        closed = self._open.copy()
+        closed[numbers] = False
+        if records is None:
+            predicted: list[Any] = [None] * len(numbers)
+            inside = np.zeros(len(numbers), dtype=bool)
+            if self._machine is not None:
+                scores = self._scored()
+                predicted = scores.predict(np.array(numbers)).tolist()
+                inside = scores.closeness()[numbers] < MARGIN if self._has_band else inside
+            scores_after = self._scores_for(machine, np.fromiter(answers, dtype=np.int64))
+            band = None
+            if scores_after is not None and self._has_band:
+                band = int(np.count_nonzero(closed & (scores_after.closeness() < MARGIN)))
+            gain = (objective - self._objective) / len(numbers)
+            mistakes = self.history_[-1].mistakes if self.history_ else 0
+            new = []
+            for k, (number, label) in enumerate(zip(numbers, labels, strict=True)):
+                mistakes += predicted[k] is not None and predicted[k] != label
+                n_labels = len(self._answers) + k + 1
+                seen = bool(inside[k])
+                new.append(Answer(n_labels, number, label, predicted[k], seen, objective, gain, band, mistakes))
+            self._write({"tell": numbers, "answers": labels, "records": [asdict(answer) for answer in new]})
+        else:
+            new = [Answer(**record) for record in records]
+        self.history_ += new
+        if not self._given:
+            self._known.update((label, label) for label in labels if label not in self._known)
+        for number in numbers:
+            self._skipped.pop(number, None)
+        self._answers, self._open, self._machine, self._objective = answers, closed, machine, objective
+        self._pending = []
+
+    def _skip(self, numbers: list[int]) -> None:
+        self._skipped.update(dict.fromkeys(numbers))
+        self._open[numbers] = False
+        self._pending = []
+
+    def _correct(self, number: int, label: Any, write: Any) -> None:
+        answers = {**self._answers, number: label}
+        machine = self._fitted(answers)
+        write({"correct": number, "answer": label})
+        mistakes, history = 0, []
+        for answer in self.history_:
+            answer = replace(answer, answer=answers[answer.index])
+            mistakes += answer.predicted is not None and answer.predicted != answer.answer
+            history.append(replace(answer, mistakes=mistakes))
+        self.history_, self._answers, self._machine = history, answers, machine
+        if not self._given:
+            self._known = {label: label for label in answers.values()}
+        self._objective, self._pending = objective_of(machine), []
+
+    def _fitted(self, answers: Mapping[int, Any]) -> Any:
+        """A machine for these answers, started from the last one; None if they are all of one class."""
+        classes = set(answers.values())
+        if len(classes) < 2:
+            return None
+        numbers = np.fromiter(answers, dtype=np.int64, count=len(answers))
+        same = self._machine is not None and classes == set(self._machine.classes_.tolist())
+        if same and isinstance(self._machine, SupportVectorClassifier):
+            machine = copy(self._machine)
+            machine._grows = True
+        else:
+            machine = clone(self._blank)
+        machine.fit(self._pool.rows(numbers, numbers), np.array(list(answers.values())))
+        if isinstance(machine, SupportVectorClassifier):
+            machine._grows = False
+        return machine
+
+    def _scored(self) -> Scores:
+        """What the machine of now says of the pool."""
+        scores = self._scores_for(self.estimator_, self.labelled_)
+        assert scores is not None
+        return scores
+
+    def _scores_for(self, machine: Any, labelled: np.ndarray) -> Scores | None:
+        if machine is None:
+            return None
+        if self._scores is None:
+            self._scores = make_scores(self._pool, self._blank)
+        if self._scores.machine is not machine:
+            with limit_threads(self.n_threads):
+                self._scores.update(machine, labelled)
+        return self._scores
+
+    # --- choosing -----------------------------------------------------------------------------------------
+
+    def _choose(self, k: int) -> list[int]:
+        """The next samples to ask for, after those that are asked for already."""
+        free = self._open.copy()
+        free[self._pending] = False
+        candidates = np.flatnonzero(free)
+        k = min(k, len(candidates))
+        if k == 0:
+            return []
+        rule = self._rule if self._machine is not None else self._start
+        scores = np.asarray(rule(self, candidates), dtype=np.float64)
+        if scores.shape != candidates.shape or np.isnan(scores).any():
+            raise ValueError(
+                f"rule must give a number for each of {len(candidates)} samples, {name_of(rule)} gave an array of "
+                f"shape {scores.shape}{' with NaN' if np.isnan(scores).any() else ''}."
+            )
+        chosen = next_batch(self._pool, candidates, scores, k, self._pending, self.diversity)
+        return chosen.tolist()
+
+    # --- the file -----------------------------------------------------------------------------------------
+
+    def _write(self, entry: dict) -> None:
+        if self._journal is not None:
+            self._journal.write(entry)
+
+    def _go_on(self, path: Any) -> None:
+        """Open the file of answers, and learn those that are in it."""
+        classes = list(self._known) if self._given else None
+        settings = {
+            "rule": named(self.rule),
+            "stop": named(self.stop),
+            "start": named(self.start),
+            "budget": self.budget,
+            "batch": int(self.batch),
+            "diversity": float(self.diversity),
+            "classes": classes,
+            "random_state": self._seed,
+        }
+        journal = AnswerJournal.open(path, fingerprint(self.pool), self._pool.n, settings, classes)
+        if not isinstance(self.random_state, Integral):  # drawn by chance, once
+            self._seed = journal.header["settings"]["random_state"]
+        for entry in journal.entries:
+            if "tell" in entry:
+                self._tell(entry["tell"], entry["answers"], entry["records"])
+            elif "skip" in entry:
+                self._skip(entry["skip"])
+            else:
+                self._correct(entry["correct"], entry["answer"], lambda _: None)
+        self._journal = journal
+
+
+OWN = "(own)"
+
+
+def named(rule: Any) -> Any:
+    """Rules by their names, as far as they have been given by them."""
+    if rule is None or isinstance(rule, str):
+        return rule
+    if isinstance(rule, Iterable) and all(isinstance(one, str) for one in rule):
+        return list(rule)
+    return OWN
+
+
+def seed_of(random_state: Any) -> int:
+    """A seed, drawn by chance unless it is one."""
+    drawn = random_state if isinstance(random_state, Integral) else check_random_state(random_state).randint(2**31 - 1)
+    return int(drawn)

@@ -1,0 +1,216 @@
+"""Answers on disk: a learner goes on where it stopped."""
+
+import signal
+import subprocess
+import sys
+import time
+from textwrap import dedent
+
+import numpy as np
+import pytest
+
+from mercer import SVC
+from mercer.active import ActiveLearner, MistakesLevel
+from mercer.errors import JournalError
+from mercer.kernels import RBF
+
+MACHINE = SVC(RBF(0.3))
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "answers.jsonl"
+
+
+@pytest.fixture
+def data(rng):
+    X = rng.standard_normal((150, 3))
+    return X, np.where(X[:, 0] + 0.5 * X[:, 1] ** 2 > 0.4, "hit", "none")
+
+
+@pytest.mark.parametrize("settings", [{}, {"rule": "random"}, {"start": "spread", "batch": 3}, {"random_state": None}])
+def test_goes_on_with_the_same_question(settings, path, data):
+    X, y = data
+    learner = ActiveLearner(MACHINE, X, y, path=path, **settings).learn(20)
+    learner.skip(learner.query())
+    learner.correct(int(learner.labelled_[3]), "none")
+    two = learner.query(2)
+    learner.tell(two, y[two])
+    for again in (ActiveLearner.load(path, MACHINE, X, y), ActiveLearner(MACHINE, X, y, path=path, **settings)):
+        assert again.labelled_.tolist() == learner.labelled_.tolist()
+        assert again.labels_.tolist() == learner.labels_.tolist()
+        assert again.skipped_.tolist() == learner.skipped_.tolist()
+        assert again.history_ == learner.history_
+        assert again.stopped_ == learner.stopped_
+        assert (again.query(5) == learner.query(5)).all()
+        assert (again.estimator_.dual_coef_ == learner.estimator_.dual_coef_).all()
+        np.testing.assert_allclose(again.decision(), learner.decision(), atol=1e-12)
+
+
+def test_before_two_classes_are_known(path, data):
+    X, _ = data
+    learner = ActiveLearner(MACHINE, X, path=path)
+    learner.tell(learner.query(), "hit")
+    learner.skip(learner.query())
+    assert (ActiveLearner.load(path, MACHINE, X).query(4) == learner.query(4)).all()
+
+
+def test_settings_come_back(path, data):
+    X, y = data
+    ActiveLearner(MACHINE, X, path=path, rule="farthest", stop=("band", "mistakes"), budget=9, classes=["hit", "none"])
+    again = ActiveLearner.load(path, MACHINE, X, y)
+    assert (again.rule, again.stop, again.budget) == ("farthest", ["band", "mistakes"], 9)
+    assert again.classes_.tolist() == ["hit", "none"]
+    assert ActiveLearner.load(path, MACHINE, X, budget=5).budget == 5
+
+
+def test_rules_of_ones_own_have_to_be_given(path, data):
+    X, _ = data
+    ActiveLearner(MACHINE, X, path=path, stop=MistakesLevel(3))
+    with pytest.raises(ValueError, match=r"stop must be given: the learner of '.*answers.jsonl' had one of its own"):
+        ActiveLearner.load(path, MACHINE, X)
+    assert ActiveLearner.load(path, MACHINE, X, stop=None).stop is None
+
+
+@pytest.mark.parametrize("labels", [["no", "yes"], [0, 1], [0.0, 1.0], [False, True]])
+def test_labels_come_back_as_they_were(labels, path):
+    X = np.arange(5.0)[:, np.newaxis]
+    learner = ActiveLearner(SVC("linear"), X, path=path)
+    learner.tell([0, 4], np.array(labels))
+    again = ActiveLearner.load(path, SVC("linear"), X)
+    assert again.labels_.tolist() == labels
+    assert [type(label) for label in again.labels_.tolist()] == [type(label) for label in labels]
+
+
+def test_another_estimator_learns_the_answers(path, data):
+    X, y = data
+    learner = ActiveLearner(MACHINE, X, y, path=path).learn(20)
+    again = ActiveLearner.load(path, SVC("linear"), X, y)
+    expected = SVC("linear").fit(X[learner.labelled_], learner.labels_)
+    np.testing.assert_allclose(again.decision(), expected.decision_function(X), atol=1e-2)
+
+
+# --- what can go wrong ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lost", [1, 20])
+def test_a_torn_last_line_is_dropped(lost, path, data):
+    X, y = data
+    learner = ActiveLearner(MACHINE, X, y, path=path).learn(10)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-lost])
+    with pytest.warns(RuntimeWarning, match=r"last line of journal '.*answers.jsonl' is damaged"):
+        again = ActiveLearner.load(path, MACHINE, X, y)
+    assert again.labelled_.tolist() == learner.labelled_[:9].tolist()
+    assert again.query()[0] == learner.labelled_[9]
+    again.tell(again.query(), y[again.query()])
+    assert path.read_bytes() == whole
+
+
+def test_a_torn_first_line_is_begun_again(path, data):
+    X, _ = data
+    ActiveLearner(MACHINE, X, path=path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:30])
+    assert len(ActiveLearner(MACHINE, X, path=path).labelled_) == 0
+    assert path.read_bytes() == whole
+
+
+def test_another_pool_is_refused(path, data):
+    X, y = data
+    ActiveLearner(MACHINE, X, y, path=path).learn(5)
+    before, other = path.read_bytes(), X.copy()
+    other[7, 1] += 1e-9
+    with pytest.raises(JournalError, match=r"'.*answers.jsonl' is of other samples; give another file"):
+        ActiveLearner.load(path, MACHINE, other)
+    with pytest.raises(JournalError, match="is of a pool of 150 samples, this one has 149"):
+        ActiveLearner(MACHINE, X[:-1], path=path)
+    assert path.read_bytes() == before
+
+
+def test_other_classes_are_refused(path, data):
+    X, _ = data
+    ActiveLearner(MACHINE, X, path=path, classes=["hit", "none"])
+    with pytest.raises(JournalError, match=r"is of the classes \['hit', 'none'\], got classes=\['a', 'b'\]"):
+        ActiveLearner(MACHINE, X, path=path, classes=["a", "b"])
+
+
+def test_damage_and_other_files_are_refused(path, data):
+    X, y = data
+    ActiveLearner(MACHINE, X, y, path=path).learn(5)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:2], lines[2].replace(b"tell", b"told"), *lines[3:]]))
+    with pytest.raises(JournalError, match="damaged in line 3 of 6"):
+        ActiveLearner.load(path, MACHINE, X)
+    path.write_text("my notes\n")
+    for make in (ActiveLearner.load, lambda path, machine, X: ActiveLearner(machine, X, path=path)):
+        with pytest.raises(JournalError, match="is not the journal of an active learner"):
+            make(path, MACHINE, X)
+    assert path.read_text() == "my notes\n"
+    with pytest.raises(FileNotFoundError, match="There is no journal"):
+        ActiveLearner.load(path.with_name("other"), MACHINE, X)
+
+
+def test_two_learners_on_one_file(path, data):
+    X, y = data
+    one = ActiveLearner(MACHINE, X, y, path=path).learn(5)
+    two = ActiveLearner(MACHINE, X, y, path=path)
+    two.learn(1)
+    labelled = one.labelled_.tolist()
+    with pytest.raises(JournalError, match="has been written to by another learner meanwhile; load it again"):
+        one.learn(1)
+    assert one.labelled_.tolist() == labelled
+    assert ActiveLearner.load(path, MACHINE, X).labelled_.tolist() == two.labelled_.tolist()
+
+
+def test_a_full_disk_loses_nothing(path, data, monkeypatch):
+    X, y = data
+    learner = ActiveLearner(MACHINE, X, y, path=path).learn(5)
+
+    def half(file, text):
+        file.seek(0, 2)
+        file.write(text[: len(text) // 2])
+        raise OSError("no space")
+
+    question = learner.query()
+    with monkeypatch.context() as patch:
+        patch.setattr("mercer.active.journal.append", half)
+        with pytest.raises(OSError, match="no space"):
+            learner.tell(question, y[question])
+    assert len(learner.labelled_) == len(learner.history_) == 5
+    assert (learner.query() == question).all()
+    learner.tell(question, y[question])
+    assert ActiveLearner.load(path, MACHINE, X).labelled_.tolist() == learner.labelled_.tolist()
+
+
+def test_killed_while_it_learns(path):
+    """Answers that were told are there, whenever the process dies, and the questions go on as without it."""
+    script = dedent(
+        """
+        import sys, time
+        import numpy as np
+        from mercer import SVC
+        from mercer.kernels import RBF
+        from mercer.active import ActiveLearner
+        X = np.random.default_rng(5).standard_normal((200, 3))
+        oracle = lambda i: bool(X[i, 0] > 0)
+        learner = ActiveLearner(SVC(RBF(0.3)), X, oracle, stop=None, path=sys.argv[1] or None)
+        learner.learn(int(sys.argv[2]))
+        print(learner.labelled_.tolist())
+        """
+    )
+
+    def start(path, n):
+        return subprocess.Popen([sys.executable, "-c", script, str(path), str(n)], stdout=subprocess.PIPE, text=True)
+
+    running = start(path, 190)
+    while not path.exists() or path.read_bytes().count(b"\n") < 12:
+        assert running.poll() is None
+        time.sleep(0.002)
+    running.send_signal(signal.SIGKILL)
+    running.communicate()
+    told = path.read_bytes().count(b"\n") - 1
+    assert 11 <= told < 190
+    resumed, whole = start(path, 60 - told) if told < 60 else start(path, 1), start("", 190)
+    resumed, whole = eval(resumed.communicate()[0]), eval(whole.communicate()[0])
+    assert resumed == whole[: len(resumed)]
