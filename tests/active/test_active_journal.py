@@ -163,15 +163,29 @@ def test_two_learners_on_one_file(path, data):
     assert ActiveLearner.load(path, MACHINE, X).labelled_.tolist() == two.labelled_.tolist()
 
 
+def half(file, text):
+    """What a disk does that is full."""
+    file.seek(0, 2)
+    file.write(text[: len(text) // 2])
+    raise OSError("no space")
+
+
+def test_a_full_disk_at_the_second_answer(path, monkeypatch):
+    """The first machine there would have been is not taken for another one that comes instead."""
+    X = np.arange(4.0)[:, np.newaxis]
+    learner = ActiveLearner(SVC("linear"), X, path=path)
+    learner.tell(0, 0)
+    with monkeypatch.context() as patch:
+        patch.setattr("mercer.active.journal.append", half)
+        with pytest.raises(OSError, match="no space"):
+            learner.tell(1, 1)
+    learner.tell(3, 1)
+    np.testing.assert_allclose(learner.decision(), learner.estimator_.decision_function(X), atol=1e-9)
+
+
 def test_a_full_disk_loses_nothing(path, data, monkeypatch):
     X, y = data
     learner = ActiveLearner(MACHINE, X, y, path=path).learn(5)
-
-    def half(file, text):
-        file.seek(0, 2)
-        file.write(text[: len(text) // 2])
-        raise OSError("no space")
-
     question = learner.query()
     with monkeypatch.context() as patch:
         patch.setattr("mercer.active.journal.append", half)
@@ -179,7 +193,9 @@ def test_a_full_disk_loses_nothing(path, data, monkeypatch):
             learner.tell(question, y[question])
     assert len(learner.labelled_) == len(learner.history_) == 5
     assert (learner.query() == question).all()
-    learner.tell(question, y[question])
+    other = learner.query(2)[1]
+    learner.tell(other, y[other])
+    np.testing.assert_allclose(learner.decision(), learner.estimator_.decision_function(X), atol=1e-9)
     assert ActiveLearner.load(path, MACHINE, X).labelled_.tolist() == learner.labelled_.tolist()
 
 

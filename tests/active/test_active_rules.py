@@ -193,9 +193,18 @@ def test_a_batch_goes_on_from_what_is_asked_for(rng):
     X, y = data(rng, 80)
     learner = started(X, y, "closest")
     four = learner.query(4).tolist()
-    eight = learner.query(8).tolist()
-    assert eight[:4] == four
-    assert len(set(eight)) == 8
+    rest = np.setdiff1d(rest_of(learner, X), four)
+    scores = learner.closeness()[rest]
+    scores = (scores - scores.min()) / (scores.max() - scores.min())
+    cosine = RBF(0.3)(X[rest], X[four]).max(axis=1)
+    assert learner.query(5).tolist() == [*four, rest[np.argmin(0.5 * scores + 0.5 * cosine)]]
+
+
+def test_rounding_makes_no_difference(rng):
+    """Samples that a rule likes alike come in the order of their numbers."""
+    X, y = data(rng)
+    learner = started(X, y, lambda learner, candidates: 1e-12 * rng.random(len(candidates)), diversity=0.0)
+    assert learner.query(3).tolist() == [20, 21, 22]
 
 
 def test_a_batch_takes_what_is_left(rng):

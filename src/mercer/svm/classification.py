@@ -187,7 +187,7 @@ class SupportVectorClassifier(ClassifierMixin, JointlyLabelled, Probabilities, S
         return [tuple(map(joined, zip(*of_lesson, strict=True))) for of_lesson in learnt]
 
     def _starts(self, problems, sizes, first):
-        if not self._grows or isinstance(self._scheme, OwnMachines):
+        if not self._grows or isinstance(self._scheme, OwnMachines):  # whose scale is their own
             return super()._starts(problems, sizes, first)
         # Multipliers are coefficients times signs, over the scale of the machine: those of new samples are zero.
         scale = self._models(SolverResults.of(self.result_.parts or (self.result_,))).scale
