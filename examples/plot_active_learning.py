@@ -26,25 +26,30 @@ from mercer.kernels import RBF
 # The data
 # --------
 #
-# Ionosphere comes with the package. The Cleveland file of the UCI repository does not: where it is not in the folder
-# ``MERCER_DATASETS``, or in ``shared/datasets`` beside the project, its picture is left out. Of the five classes of the
-# file, the first is *no disease* and the others are *disease*; samples with missing values are left out, and features
-# are brought to [0, 1].
-
-DATASETS = Path(os.environ.get("MERCER_DATASETS", Path(__file__).resolve().parents[2] / "shared" / "datasets"))
+# Ionosphere comes with the package. The Cleveland file of the UCI repository does not: where it is neither in the
+# folder ``MERCER_DATASETS`` nor in ``shared/datasets`` beside the project, its picture is left out. Of the five classes
+# of the file, the first is *no disease* and the others are *disease*; samples with missing values are left out, and
+# features are brought to [0, 1].
 
 
-def load_heart():
-    table = np.genfromtxt(DATASETS / "heart_cleveland.csv", delimiter=",", skip_header=1)
+def find(file):
+    """Where a file with data is, or None."""
+    beside = [folder / "shared" / "datasets" for folder in Path.cwd().parents]
+    folders = [Path(os.environ["MERCER_DATASETS"])] if "MERCER_DATASETS" in os.environ else beside
+    return next((folder / file for folder in folders if (folder / file).exists()), None)
+
+
+def read_heart(path):
+    table = np.genfromtxt(path, delimiter=",", skip_header=1)
     table = table[~np.isnan(table).any(axis=1)]
     return MinMaxScaler().fit_transform(table[:, :-1]), (table[:, -1] > 0).astype(int)
 
 
 studies = {"Ionosphere": (*load_ionosphere(return_X_y=True), 250)}
-if (DATASETS / "heart_cleveland.csv").exists():
-    studies = {"Cleveland heart": (*load_heart(), 200), **studies}
+if path := find("heart_cleveland.csv"):
+    studies = {"Cleveland heart": (*read_heart(path), 200), **studies}
 else:
-    print(f"There is no heart_cleveland.csv in {DATASETS.name}: Ionosphere alone.")
+    print("There is no file heart_cleveland.csv: Ionosphere alone.")
 
 # %%
 # The two learners
