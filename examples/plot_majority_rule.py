@@ -28,7 +28,7 @@ def strings(rng):
 #
 # The rule has no noise, so the margin is hard. Both learners begin with one string of each class. The active one asks
 # for one label at a time and stops when its margin band is empty: what is left to ask for would not move the
-# hyperplane, unless it were predicted wrongly. The passive one asks until no string is left, five at a time: the same
+# hyperplane, unless it were predicted wrongly. The passive one asks until no string is left, ten at a time: the same
 # curve with fewer points. The test errors of all machines of a run are one product of matrices with their weights.
 
 
@@ -53,7 +53,7 @@ def run(seed, **asking):
 
 
 active = [run(seed, rule="closest", stop="band") for seed in range(N_RUNS)]
-passive = [run(seed, rule="random", stop=None, batch=5) for seed in range(N_RUNS)]
+passive = [run(seed, rule="random", stop=None, batch=10) for seed in range(N_RUNS)]
 
 # %%
 # How many are enough
