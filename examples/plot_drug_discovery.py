@@ -6,7 +6,9 @@ Which of many compounds bind to a protein? Each has to be made and tested, a pla
 machine that learns from the plates of before can choose the next one ([2]_; [1]_, section 1.8, Case Study 3). This page
 draws figure 1.9 of [1]_: the number of active compounds found against the fraction of all compounds that was tested.
 The compounds are generated, in the numbers of the book: 39 active ones among 1 316, and 150 among 634, with 139 351
-binary features. They show how the rules compare, not how well they would do in a laboratory.
+binary features. They show how a screening is done, not how well it would do in a laboratory: their numbers were set so
+that the curves look like those of the book. With active compounds that share less, or an assay with more noise, less is
+gained, and the rules differ less.
 """
 
 import matplotlib.pyplot as plt
