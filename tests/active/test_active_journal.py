@@ -28,7 +28,9 @@ def data(rng):
     return X, np.where(X[:, 0] + 0.5 * X[:, 1] ** 2 > 0.4, "hit", "none")
 
 
-@pytest.mark.parametrize("settings", [{}, {"rule": "random"}, {"start": "spread", "batch": 3}, {"random_state": None}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"rule": "random"}, {"start": "spread", "batch": 3}, {"rule": "random", "random_state": None}]
+)
 def test_goes_on_with_the_same_question(settings, path, data):
     X, y = data
     learner = ActiveLearner(MACHINE, X, y, path=path, **settings).learn(20)

@@ -1,9 +1,12 @@
 """Asking, telling, and what is known of it."""
 
+import pickle
+
 import numpy as np
+import pandas
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import FitFailedWarning, NotFittedError
 
 from mercer import SVC, SVR, NuSVC
 from mercer.active import ActiveLearner
@@ -93,6 +96,20 @@ def test_one_by_one_and_together_learn_the_same(rng):
     assert one.gain_.sum() == pytest.approx(many.gain_.sum()) == pytest.approx(one.history_[-1].objective)
 
 
+def test_fits_go_on_from_the_last_one(rng):
+    X, y = data(rng)
+    learner = ActiveLearner(SVC(RBF(0.3), tol=1e-9), X, y, stop=None).learn(60)
+    cold = clone(learner.estimator_).fit(X[learner.labelled_], learner.labels_)
+    assert learner.estimator_.n_iter_ < cold.n_iter_
+
+
+def test_labels_by_their_places(rng):
+    """A series with an index of its own is read from its first entry to its last."""
+    X, y = data(rng, 30)
+    learner = ActiveLearner(SVC(RBF(0.3)), X, pandas.Series(y, index=np.arange(30)[::-1])).learn(10)
+    assert (learner.labels_ == y[learner.labelled_]).all()
+
+
 def test_skipped_samples_are_not_asked_for(rng):
     X, y = data(rng, 30)
     learner = ActiveLearner(SVC(RBF(0.3)), X, lambda i: None if i % 3 == 0 else y[i], stop=None).learn()
@@ -109,13 +126,13 @@ def test_skipped_samples_are_not_asked_for(rng):
 def test_a_corrected_answer(rng):
     X, y = data(rng)
     wrong = y.copy()
-    wrong[:2] = 1 - wrong[:2]
+    wrong[10:12] = 1 - wrong[10:12]
     learner, right = (ActiveLearner(SVC(RBF(0.3), tol=1e-9), X) for _ in range(2))
     for i in range(30):
         learner.tell(i, wrong[i])
         right.tell(i, y[i])
-    before = learner.query()
-    for i in range(2):
+    before, n_mistakes = learner.query(), learner.history_[-1].mistakes
+    for i in (10, 11):
         learner.correct(i, y[i])
     np.testing.assert_allclose(learner.decision(), right.decision(), atol=1e-6)
     assert (learner.query() == right.query()).all()
@@ -123,7 +140,7 @@ def test_a_corrected_answer(rng):
     assert learner.labels_.tolist() == y[:30].tolist()
     assert [answer.answer for answer in learner.history_] == y[:30].tolist()
     mistakes = sum(a.predicted is not None and a.predicted != y[a.index] for a in learner.history_)
-    assert learner.history_[-1].mistakes == mistakes
+    assert learner.history_[-1].mistakes == mistakes != n_mistakes
     learner.tell(30, y[30])
     assert learner.history_[-1].gain == pytest.approx(learner.history_[-1].objective - right.history_[-1].objective)
 
@@ -183,18 +200,40 @@ def test_learn_takes_so_many_answers(rng):
     assert len(learner.learn(3).labelled_) == 9
 
 
-def test_a_refused_answer_changes_nothing(rng):
-    """A hard margin that there is not."""
+def test_answers_that_the_machine_refuses(tmp_path):
+    """A hard margin that there is not: the answers are kept, and put right."""
     X = np.array([[0.0], [1.0], [2.0], [3.0]])
-    learner = ActiveLearner(SVC("linear", C=np.inf), X)
+    learner = ActiveLearner(SVC("linear", C=np.inf), X, path=tmp_path / "answers")
     learner.tell([0, 2], [0, 1])
-    before = learner.decision(), learner.query()
-    with pytest.raises(NotSeparableError):
+    with pytest.warns(FitFailedWarning, match=r"SVC refuses the 3 answers so far, .* not separable"):
         learner.tell(3, 0)
-    assert learner.labelled_.tolist() == [0, 2]
-    assert (learner.decision() == before[0]).all()
-    assert (learner.query() == before[1]).all()
-    assert len(learner.history_) == 2
+    for same in (learner, ActiveLearner.load(tmp_path / "answers", SVC("linear", C=np.inf), X)):
+        assert same.labelled_.tolist() == [0, 2, 3]
+        assert not same.is_fitted
+        assert same.stopped_ == ""
+        assert same.query().tolist() == [1]
+        assert np.isnan(same.history_[-1].objective)
+        assert same.history_[-1].predicted == 1
+        with pytest.raises(NotFittedError, match="the estimator refuses the 3 answers: The classes are not"):
+            same.decision()
+    learner.correct(3, 1)
+    np.testing.assert_allclose(learner.decision(), [-1, 0, 1, 2], atol=1e-6)
+
+
+@pytest.mark.parametrize("machine", [NuSVC(RBF(0.3), nu=0.5), SVC(RBF(0.3), probability=True)])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.FitFailedWarning")
+def test_machines_that_need_more_than_two_answers(machine, rng):
+    X, y = data(rng)
+    learner = ActiveLearner(machine, X, y, stop=None).learn(25)
+    assert learner.is_fitted
+    assert learner.history_[-1].predicted is not None
+
+
+def test_pickled_it_goes_on(rng):
+    X, y = data(rng)
+    learner = ActiveLearner(SVC(RBF(0.3)), X, y, stop=None).learn(10)
+    again = pickle.loads(pickle.dumps(learner)).learn(10)
+    assert again.labelled_.tolist() == learner.learn(10).labelled_.tolist()
 
 
 def test_the_estimator_given_stays_as_it_was(rng):
@@ -270,6 +309,7 @@ def test_the_gain_is_that_of_the_margin(rng):
         ({"oracle": [1, 2]}, "oracle must be callable or have one label for each of 4 samples"),
         ({"pool": np.empty((0, 2))}, "pool must have at least one sample"),
         ({"estimator": SVC("precomputed")}, "pool must be the square kernel matrix"),
+        ({"estimator": SVC(C=-1.0)}, "C must be a float > 0, got -1.0"),
     ],
 )
 def test_bad_settings(settings, message):

@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer.solvers.base import Certificate
 
-__all__ = ["Answer", "as_label", "check_kinds", "objective_of"]
+__all__ = ["Answer", "Told", "objective_of"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Answer:
         Whether the sample lay within the margin band of the machine of before.
     objective : float
         The dual objective W of the machine with the answer; 0 before there are two classes, nan for an estimator that
-        has none.
+        has none, or refuses the answers.
     gain : float
         By how much the answer has raised W. [CY eq 1.63] Of answers given together, their share each.
     band : int or None
@@ -49,6 +49,117 @@ class Answer:
     mistakes: int
 
 
+class Told:
+    """What a learner has been told: answers, in their order, and samples that nobody could tell.
+
+    Parameters
+    ----------
+    n : int
+        Samples of the pool.
+    classes : sequence or None
+        None: those among the answers.
+
+    Attributes
+    ----------
+    answers : dict from numbers of samples to classes
+    skipped : dict whose keys are numbers of samples
+    open : bool array of shape (n,)
+        The samples that may be asked for.
+    classes : dict from classes to themselves, as they are kept
+    given : bool
+        Whether these are all there can be.
+    """
+
+    def __init__(self, n: int, classes: Any):
+        self.given = classes is not None
+        self.classes = {label: label for label in map(as_label, classes if self.given else ())}
+        if self.given and len(self.classes) < 2:
+            raise ValueError(f"classes must be at least two, got {classes!r}.")
+        check_kinds(self.classes, "classes")
+        self.answers: dict[int, Any] = {}
+        self.skipped: dict[int, None] = {}
+        self.open = np.ones(n, dtype=bool)
+
+    # --- what is refused ----------------------------------------------------------------------------------
+
+    def new_answers(self, i: Any, y: Any) -> dict[int, Any]:
+        """Answers that may be told."""
+        numbers = self._not_answered(i)
+        several = np.ndim(i) > 0 and not isinstance(y, str) and isinstance(y, Iterable)
+        labels = list(y) if several else [y]
+        if len(labels) != len(numbers):
+            raise ValueError(f"y must have one class for each of {len(numbers)} samples, got {len(labels)}.")
+        known = dict(self.classes)
+        labels = [self._label(label, known) for label in labels]
+        check_kinds(known)
+        return dict(zip(numbers, labels, strict=True))
+
+    def new_skips(self, i: Any) -> list[int]:
+        """Samples that may be put aside, and have not been."""
+        return [number for number in self._not_answered(i) if number not in self.skipped]
+
+    def correction(self, i: Any, y: Any) -> tuple[int, Any]:
+        """Another answer in the place of one that is there."""
+        (number,) = self._numbers(i)
+        if number not in self.answers:
+            raise ValueError(f"Sample {number} has not been answered yet; tell({number}, ...) does that.")
+        known = self.classes if self.given else {a: a for other, a in self.answers.items() if other != number}
+        label = self._label(y, known)
+        check_kinds(known)
+        return number, label
+
+    def _numbers(self, i: Any) -> list[int]:
+        """Numbers of samples, as ints."""
+        numbers, n = np.atleast_1d(np.asarray(i)), len(self.open)
+        if numbers.ndim != 1 or (numbers.dtype.kind not in "iu" and numbers.size):
+            raise ValueError(f"i must be the number of a sample or an array of them, got {i!r}.")
+        for number in numbers.tolist():
+            if not 0 <= number < n:
+                raise ValueError(f"i must be from 0 to {n - 1}, the samples of the pool, got {number}.")
+        if len(np.unique(numbers)) < len(numbers):
+            raise ValueError(f"i must name every sample once, got {i!r}.")
+        return [int(number) for number in numbers.tolist()]
+
+    def _not_answered(self, i: Any) -> list[int]:
+        numbers = self._numbers(i)
+        for number in numbers:
+            if number in self.answers:
+                raise ValueError(
+                    f"Sample {number} has been answered already, as {self.answers[number]!r}; "
+                    f"correct({number}, ...) changes an answer."
+                )
+        return numbers
+
+    def _label(self, y: Any, known: dict[Any, Any]) -> Any:
+        """A class as it is kept; `known` learns it."""
+        label = as_label(y)
+        if self.given and label not in known:
+            raise ValueError(f"y must be one of the classes {list(known)}, got {y!r}.")
+        return known.setdefault(label, label)
+
+    # --- what is told -------------------------------------------------------------------------------------
+
+    def tell(self, new: dict[int, Any]) -> None:
+        """Keep answers, also of samples that were put aside."""
+        self.answers = {**self.answers, **new}
+        self.open[list(new)] = False
+        for number in new:
+            self.skipped.pop(number, None)
+        if not self.given:
+            self.classes.update((label, label) for label in new.values() if label not in self.classes)
+
+    def skip(self, numbers: list[int]) -> None:
+        """Put samples aside."""
+        self.skipped.update(dict.fromkeys(numbers))
+        self.open[numbers] = False
+
+    def correct(self, number: int, label: Any) -> None:
+        """Replace an answer."""
+        self.answers = {**self.answers, number: label}
+        if not self.given:
+            self.classes = {label: label for label in self.answers.values()}
+
+
 def as_label(y: Any) -> Any:
     """A class as a plain str, int, bool or float; estimators take whole floats for classes only."""
     label = y.item() if isinstance(y, np.generic) else y
@@ -65,8 +176,6 @@ def check_kinds(labels: Iterable[Any], name: str = "y") -> None:
 
 
 def objective_of(machine: Any) -> float:
-    """The dual objective W of a machine; 0 if there is none yet, nan if it has no such thing."""
-    if machine is None:
-        return 0.0
+    """The dual objective W of a machine, nan if it has no such thing."""
     result = getattr(machine, "result_", None)
     return float(result.dual_objective) if isinstance(result, Certificate) else np.nan

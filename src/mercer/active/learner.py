@@ -9,19 +9,21 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone, is_classifier
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import FitFailedWarning, NotFittedError
 from sklearn.utils import check_random_state
 
-from mercer.active.answers import Answer, as_label, check_kinds, objective_of
+from mercer.active.answers import Answer, Told, objective_of
 from mercer.active.batches import next_batch
 from mercer.active.journal import AnswerJournal
 from mercer.active.pool import Pool, Scores, make_scores
 from mercer.active.rules import Random, as_rule, as_start
 from mercer.active.stopping import BandEmpty, Budget, as_stopping_rules, name_of
+from mercer.callers import warn_caller
 from mercer.fingerprint import fingerprint
 from mercer.gram import Gram
 from mercer.gram.memory import check_memory
 from mercer.kernels.samples import row_blocks
+from mercer.machines import Machine
 from mercer.parameters import Number
 from mercer.svm.classification import SupportVectorClassifier
 from mercer.threads import effective_n_threads, limit_threads
@@ -38,8 +40,8 @@ class ActiveLearner:
     outside only if it was predicted wrongly. The closest to the hyperplane raises it most: it is the one to ask for.
     So a person or a program is asked (`query`), answers (`tell`), and the machine is fitted again, from where it was.
 
-    Until answers of two classes are known, samples are asked for in the order of `start`; answers that are known before
-    can be told first.
+    Until answers of two classes are known, and the estimator takes them, samples are asked for in the order of `start`;
+    answers that are known before can be told first.
 
     Parameters
     ----------
@@ -108,7 +110,8 @@ class ActiveLearner:
     For kernel machines an answer costs one fit, O(n) kernel values for its sample against the pool, and O(n n_support)
     multiplications; n_support n float64 numbers are kept as far as `memory` allows, and where it does not, kernel
     values are computed again for samples whose coefficients have changed. Other estimators are asked about the whole
-    pool after each answer. A batch of k takes O(k^2) kernel values more.
+    pool after each answer. A batch of k takes O(k^2) kernel values more. Decision values are those of the machine up to
+    rounding, of float32 for a pool of float32 vectors.
 
     References
     ----------
@@ -183,21 +186,20 @@ class ActiveLearner:
         self._blank = clone(estimator)
         if self._pool.kernel is not None:
             self._blank.set_params(kernel=self._pool.kernel)
-        if oracle is not None and not callable(oracle) and len(oracle) != self._pool.n:
-            raise ValueError(f"oracle must be callable or have one label for each of {self._pool.n} samples.")
+        if isinstance(self._blank, Machine):
+            self._blank._check_all()
+        if oracle is not None and not callable(oracle):
+            oracle = np.asarray(oracle)
+            if oracle.shape != (self._pool.n,):
+                raise ValueError(f"oracle must be callable or have one label for each of {self._pool.n} samples.")
+        self._oracle = oracle
         self._seed = seed_of(random_state)
 
-        self._known = {} if classes is None else {label: label for label in map(as_label, classes)}
-        if classes is not None and len(self._known) < 2:
-            raise ValueError(f"classes must be at least two, got {classes!r}.")
-        check_kinds(self._known, "classes")
-        self._given = classes is not None
-        self._answers: dict[int, Any] = {}  # in the order in which they came
-        self._skipped: dict[int, None] = {}
-        self._open = np.ones(self._pool.n, dtype=bool)
+        self._told = Told(self._pool.n, classes)
         self._machine: Any = None
         self._scores: Scores | None = None
         self._objective = 0.0
+        self._refusal = ""
         self._pending: list[int] = []
         self.history_: list[Answer] = []
         self._journal: AnswerJournal | None = None
@@ -239,9 +241,9 @@ class ActiveLearner:
         i : int or array of ints
         y : class or array of classes
         """
-        numbers, labels = self._checked_answers(i, y)
-        if numbers:
-            self._tell(numbers, labels)
+        new = self._told.new_answers(i, y)
+        if new:
+            self._tell(new)
 
     def skip(self, i: Any) -> None:
         """Nobody can tell: the samples of these numbers are never asked for again.
@@ -250,9 +252,7 @@ class ActiveLearner:
         ----------
         i : int or array of ints
         """
-        numbers = [number for number in self._numbers(i) if number not in self._skipped]
-        for number in numbers:
-            self._refuse_answered(number)
+        numbers = self._told.new_skips(i)
         if numbers:
             self._write({"skip": numbers})
             self._skip(numbers)
@@ -268,12 +268,7 @@ class ActiveLearner:
         i : int
         y : class
         """
-        (number,) = self._numbers(i)
-        if number not in self._answers:
-            raise ValueError(f"Sample {number} has not been answered yet; tell({number}, ...) does that.")
-        label = self._label(y, self._known if self._given else {})
-        check_kinds([label, *(a for n, a in self._answers.items() if n != number)])
-        self._correct(number, label, self._write)
+        self._correct(*self._told.correction(i, y))
 
     def learn(self, n: int | None = None) -> Self:
         """Ask the oracle until a stopping rule speaks.
@@ -291,11 +286,12 @@ class ActiveLearner:
             raise ValueError("learn needs an oracle; without one, query and tell.")
         if problem := Number(1, integer=True, none=True).problem(n):
             raise ValueError(f"n {problem}")
-        last = np.inf if n is None else len(self._answers) + n
-        last = last if self.budget is None else min(last, max(self.budget, len(self._answers)))
-        while len(self._answers) < last and not self.stopped_:
-            asked = self.query(int(min(self.batch, last - len(self._answers)))).tolist()
-            answers = [self.oracle(i) if callable(self.oracle) else self.oracle[i] for i in asked]
+        ask = self._oracle if callable(self._oracle) else self._oracle.__getitem__
+        last = np.inf if n is None else len(self._told.answers) + n
+        last = last if self.budget is None else min(last, max(self.budget, len(self._told.answers)))
+        while len(self._told.answers) < last and not self.stopped_:
+            asked = self.query(int(min(self.batch, last - len(self._told.answers)))).tolist()
+            answers = [ask(i) for i in asked]
             unknown = [i for i, answer in zip(asked, answers, strict=True) if answer is None]
             if unknown:
                 self.skip(unknown)
@@ -309,37 +305,40 @@ class ActiveLearner:
     @property
     def estimator_(self) -> Any:
         """The machine, fitted to all answers."""
-        if self._machine is None:
-            raise NotFittedError(
-                "There is no machine yet: answers of two classes are needed, there are "
-                f"{len(set(self._answers.values()))} among {len(self._answers)} answers."
-            )
-        return self._machine
+        if self._machine is not None:
+            return self._machine
+        n_answers, n_classes = len(self._told.answers), len(set(self._told.answers.values()))
+        if n_classes > 1:
+            raise NotFittedError(f"There is no machine, the estimator refuses the {n_answers} answers: {self._refusal}")
+        raise NotFittedError(
+            "There is no machine yet: answers of two classes are needed, there are "
+            f"{n_classes} among {n_answers} answers."
+        )
 
     @property
     def is_fitted(self) -> bool:
-        """Whether there is a machine: answers of two classes are known."""
+        """Whether there is a machine: answers of two classes are known, and the estimator takes them."""
         return self._machine is not None
 
     @property
     def classes_(self) -> np.ndarray:
         """The classes: those given, or those among the answers."""
-        return np.array(sorted(self._known), dtype=None if self._known else np.int64)
+        return np.array(sorted(self._told.classes), dtype=None if self._told.classes else np.int64)
 
     @property
     def labelled_(self) -> np.ndarray:
         """Numbers of the answered samples, in the order of the answers."""
-        return np.fromiter(self._answers, dtype=np.int64, count=len(self._answers))
+        return np.fromiter(self._told.answers, dtype=np.int64, count=len(self._told.answers))
 
     @property
     def labels_(self) -> np.ndarray:
         """The classes of the answered samples."""
-        return np.array(list(self._answers.values()))
+        return np.array(list(self._told.answers.values()))
 
     @property
     def skipped_(self) -> np.ndarray:
         """Numbers of the samples that nobody could tell."""
-        return np.fromiter(self._skipped, dtype=np.int64, count=len(self._skipped))
+        return np.fromiter(self._told.skipped, dtype=np.int64, count=len(self._told.skipped))
 
     @property
     def seen_(self) -> np.ndarray:
@@ -360,7 +359,7 @@ class ActiveLearner:
     def stopped_(self) -> str:
         """The name of the stopping rule that speaks, "" if none does."""
         speaks = next((name_of(rule) for rule in self._stop if rule(self)), "")
-        return speaks or ("" if self._open.any() else "pool")
+        return speaks or ("" if self._told.open.any() else "pool")
 
     def decision(self) -> np.ndarray:
         """Decision values of the pool by the machine of now.
@@ -403,7 +402,7 @@ class ActiveLearner:
         """
         if not self._has_band:
             raise ValueError(f"The margin band needs an estimator with decision_function, got {self.estimator!r}.")
-        return self._open & (self._scored().closeness() < MARGIN)
+        return self._told.open & (self._scored().closeness() < MARGIN)
 
     def predict(self, X: Any) -> np.ndarray:
         """Classes of any samples, by `estimator_`.
@@ -439,10 +438,13 @@ class ActiveLearner:
         return self._pool.part(numbers)
 
     def squared_distances(self, numbers: np.ndarray) -> np.ndarray:
-        """Squared distances in feature space of some samples to all of the pool, shape (len(numbers), n)."""
+        """Squared distances in feature space of all samples of the pool to the nearest of some, shape (n,)."""
         gram = self._pool.gram
-        diagonal = gram.diag()
-        return diagonal[numbers][:, np.newaxis] + diagonal - 2.0 * gram.rows(numbers)
+        diagonal, nearest = gram.diag(), np.full(gram.n, np.inf)
+        for part in row_blocks(len(numbers), gram.n):
+            distances = diagonal[numbers[part], np.newaxis] + diagonal - 2.0 * gram.rows(numbers[part])
+            np.minimum(nearest, distances.min(axis=0), out=nearest)
+        return nearest
 
     @classmethod
     def load(cls, path: Any, estimator: Any, pool: Any, oracle: Any = None, **settings: Any) -> Self:
@@ -468,132 +470,100 @@ class ActiveLearner:
         return cls(estimator, pool, oracle, **{**before, **settings}, path=path)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.estimator!r}, <{self._pool.n} samples>, {len(self._answers)} answers)"
+        return f"{type(self).__name__}({self.estimator!r}, <{self._pool.n} samples>, {len(self._told.answers)} answers)"
 
     # --- state --------------------------------------------------------------------------------------------
 
-    def _checked_answers(self, i: Any, y: Any) -> tuple[list[int], list[Any]]:
-        """Numbers and classes of new answers."""
-        numbers = self._numbers(i)
-        many = np.ndim(i) > 0
-        labels = list(y) if many and not isinstance(y, str) and isinstance(y, Iterable) else [y]
-        if len(labels) != len(numbers):
-            raise ValueError(f"y must have one class for each of {len(numbers)} samples, got {len(labels)}.")
-        known = dict(self._known)
-        labels = [self._label(label, known) for label in labels]
-        check_kinds([*self._known, *labels])
-        for number in numbers:
-            self._refuse_answered(number)
-        return numbers, labels
-
-    def _numbers(self, i: Any) -> list[int]:
-        """Numbers of samples of the pool, as ints."""
-        numbers = np.atleast_1d(np.asarray(i))
-        if numbers.ndim != 1 or (numbers.dtype.kind not in "iu" and numbers.size):
-            raise ValueError(f"i must be the number of a sample or an array of them, got {i!r}.")
-        for number in numbers.tolist():
-            if not 0 <= number < self._pool.n:
-                raise ValueError(f"i must be from 0 to {self._pool.n - 1}, the samples of the pool, got {number}.")
-        if len(np.unique(numbers)) < len(numbers):
-            raise ValueError(f"i must name every sample once, got {i!r}.")
-        return [int(number) for number in numbers.tolist()]
-
-    def _refuse_answered(self, number: int) -> None:
-        if number in self._answers:
-            raise ValueError(
-                f"Sample {number} has been answered already, as {self._answers[number]!r}; "
-                f"correct({number}, ...) changes an answer."
-            )
-
-    def _label(self, y: Any, known: dict[Any, Any]) -> Any:
-        """A class as it is kept; `known` learns it."""
-        label = as_label(y)
-        if self._given and label not in known:
-            raise ValueError(f"y must be one of the classes {list(known)}, got {y!r}.")
-        return known.setdefault(label, label)
-
-    def _tell(self, numbers: list[int], labels: list[Any], records: list[dict] | None = None) -> None:
+    def _tell(self, new: dict[int, Any], records: list[dict] | None = None) -> None:
         """Learn answers; their records are given when they are read from a file."""
-        answers = {**self._answers, **dict(zip(numbers, labels, strict=True))}
-        machine = self._fitted(answers)
-        objective = objective_of(machine)
-        closed = self._open.copy()
-        closed[numbers] = False
+        answers = {**self._told.answers, **new}
+        machine, objective = self._fitted(answers, warns=records is None)
         if records is None:
-            predicted: list[Any] = [None] * len(numbers)
-            inside = np.zeros(len(numbers), dtype=bool)
-            if self._machine is not None:
-                scores = self._scored()
-                predicted = scores.predict(np.array(numbers)).tolist()
-                inside = scores.closeness()[numbers] < MARGIN if self._has_band else inside
-            scores_after = self._scores_for(machine, np.fromiter(answers, dtype=np.int64))
-            band = None
-            if scores_after is not None and self._has_band:
-                band = int(np.count_nonzero(closed & (scores_after.closeness() < MARGIN)))
-            gain = (objective - self._objective) / len(numbers)
-            mistakes = self.history_[-1].mistakes if self.history_ else 0
-            new = []
-            for k, (number, label) in enumerate(zip(numbers, labels, strict=True)):
-                mistakes += predicted[k] is not None and predicted[k] != label
-                n_labels = len(self._answers) + k + 1
-                seen = bool(inside[k])
-                new.append(Answer(n_labels, number, label, predicted[k], seen, objective, gain, band, mistakes))
-            self._write({"tell": numbers, "answers": labels, "records": [asdict(answer) for answer in new]})
+            added = self._records(answers, list(new), machine, objective)
+            told = [asdict(answer) for answer in added]
+            self._write({"tell": list(new), "answers": list(new.values()), "records": told})
         else:
-            new = [Answer(**record) for record in records]
-        self.history_ += new
-        if not self._given:
-            self._known.update((label, label) for label in labels if label not in self._known)
-        for number in numbers:
-            self._skipped.pop(number, None)
-        self._answers, self._open, self._machine, self._objective = answers, closed, machine, objective
-        self._pending = []
+            added = [Answer(**record) for record in records]
+        self._told.tell(new)
+        self.history_ += added
+        self._machine, self._objective, self._pending = machine, objective, []
+
+    def _records(self, answers: dict[int, Any], numbers: list[int], machine: Any, objective: float) -> list[Answer]:
+        """What is known of new answers, from the machine of before and the new one."""
+        predicted, inside = [None] * len(numbers), [False] * len(numbers)
+        if self._machine is not None:
+            before = self._scored()
+            predicted = before.predict(np.array(numbers)).tolist()
+            if self._has_band:
+                inside = (before.closeness()[numbers] < MARGIN).tolist()
+        band = None
+        if machine is not None and self._has_band:
+            after = self._scores_of(machine, np.fromiter(answers, dtype=np.int64))
+            inside_now = self._told.open & (after.closeness() < MARGIN)
+            band = int(np.count_nonzero(inside_now)) - int(np.count_nonzero(inside_now[numbers]))
+        gain = (objective - self._objective) / len(numbers)
+        mistakes = self.history_[-1].mistakes if self.history_ else 0
+        records = []
+        for k, number in enumerate(numbers):
+            answer, guess = answers[number], predicted[k]
+            mistakes += guess is not None and guess != answer
+            n_labels = len(self._told.answers) + k + 1
+            records.append(Answer(n_labels, number, answer, guess, inside[k], objective, gain, band, mistakes))
+        return records
 
     def _skip(self, numbers: list[int]) -> None:
-        self._skipped.update(dict.fromkeys(numbers))
-        self._open[numbers] = False
+        self._told.skip(numbers)
         self._pending = []
 
-    def _correct(self, number: int, label: Any, write: Any) -> None:
-        answers = {**self._answers, number: label}
-        machine = self._fitted(answers)
-        write({"correct": number, "answer": label})
+    def _correct(self, number: int, label: Any, told: bool = True) -> None:
+        """Learn another answer; it is told now, or read from a file."""
+        answers = {**self._told.answers, number: label}
+        machine, objective = self._fitted(answers, warns=told)
+        if told:
+            self._write({"correct": number, "answer": label})
+        self._told.correct(number, label)
         mistakes, history = 0, []
         for answer in self.history_:
             answer = replace(answer, answer=answers[answer.index])
             mistakes += answer.predicted is not None and answer.predicted != answer.answer
             history.append(replace(answer, mistakes=mistakes))
-        self.history_, self._answers, self._machine = history, answers, machine
-        if not self._given:
-            self._known = {label: label for label in answers.values()}
-        self._objective, self._pending = objective_of(machine), []
+        self.history_, self._machine, self._objective, self._pending = history, machine, objective, []
 
-    def _fitted(self, answers: Mapping[int, Any]) -> Any:
-        """A machine for these answers, started from the last one; None if they are all of one class."""
+    def _fitted(self, answers: Mapping[int, Any], warns: bool) -> tuple[Any, float]:
+        """A machine for these answers, started from the last one, and its objective.
+
+        There is none for a single class, nor for answers that it refuses: they are kept all the same.
+        """
         classes = set(answers.values())
         if len(classes) < 2:
-            return None
+            return None, 0.0
         numbers = np.fromiter(answers, dtype=np.int64, count=len(answers))
+        machine = clone(self._blank)
         same = self._machine is not None and classes == set(self._machine.classes_.tolist())
         if same and isinstance(self._machine, SupportVectorClassifier):
             machine = copy(self._machine)
             machine._grows = True
-        else:
-            machine = clone(self._blank)
-        machine.fit(self._pool.rows(numbers, numbers), np.array(list(answers.values())))
+        try:
+            machine.fit(self._pool.rows(numbers, numbers), np.array(list(answers.values())))
+        except ValueError as error:
+            self._refusal = str(error)
+            if warns:
+                warn_caller(
+                    f"{type(machine).__name__} refuses the {len(answers)} answers so far, and until it takes them "
+                    f"questions are asked as at the start: {error}",
+                    FitFailedWarning,
+                )
+            return None, np.nan
         if isinstance(machine, SupportVectorClassifier):
             machine._grows = False
-        return machine
+        return machine, objective_of(machine)
 
     def _scored(self) -> Scores:
         """What the machine of now says of the pool."""
-        scores = self._scores_for(self.estimator_, self.labelled_)
-        assert scores is not None
-        return scores
+        return self._scores_of(self.estimator_, self.labelled_)
 
-    def _scores_for(self, machine: Any, labelled: np.ndarray) -> Scores | None:
-        if machine is None:
-            return None
+    def _scores_of(self, machine: Any, labelled: np.ndarray) -> Scores:
+        """What a machine says of the pool."""
         if self._scores is None:
             self._scores = make_scores(self._pool, self._blank)
         if self._scores.machine is not machine:
@@ -605,7 +575,7 @@ class ActiveLearner:
 
     def _choose(self, k: int) -> list[int]:
         """The next samples to ask for, after those that are asked for already."""
-        free = self._open.copy()
+        free = self._told.open.copy()
         free[self._pending] = False
         candidates = np.flatnonzero(free)
         k = min(k, len(candidates))
@@ -630,7 +600,7 @@ class ActiveLearner:
 
     def _go_on(self, path: Any) -> None:
         """Open the file of answers, and learn those that are in it."""
-        classes = list(self._known) if self._given else None
+        classes = list(self._told.classes) if self._told.given else None
         settings = {
             "rule": named(self.rule),
             "stop": named(self.stop),
@@ -646,11 +616,11 @@ class ActiveLearner:
             self._seed = journal.header["settings"]["random_state"]
         for entry in journal.entries:
             if "tell" in entry:
-                self._tell(entry["tell"], entry["answers"], entry["records"])
+                self._tell(dict(zip(entry["tell"], entry["answers"], strict=True)), entry["records"])
             elif "skip" in entry:
                 self._skip(entry["skip"])
             else:
-                self._correct(entry["correct"], entry["answer"], lambda _: None)
+                self._correct(entry["correct"], entry["answer"], told=False)
         self._journal = journal
 
 

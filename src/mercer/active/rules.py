@@ -187,7 +187,7 @@ class Spread:
     def __call__(self, learner: Any, candidates: np.ndarray) -> np.ndarray:
         if not len(learner.seen_):
             return learner.shuffled_[candidates].astype(np.float64)
-        return -learner.squared_distances(learner.seen_).min(axis=0)[candidates]
+        return -learner.squared_distances(learner.seen_)[candidates]
 
 
 RULES: dict[str, Callable[[], QueryRule]] = {

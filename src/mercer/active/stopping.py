@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mercer.active.answers import objective_of
 from mercer.parameters import Number
 
 __all__ = ["BandEmpty", "Budget", "MistakesLevel", "ObjectiveLevel", "as_stopping_rules", "name_of"]
@@ -50,16 +51,14 @@ class ObjectiveLevel:
         check(last=(self.last, Number(1, integer=True)), tol=(self.tol, Number(0)))
 
     def __call__(self, learner: Any) -> bool:
-        answers = learner.history_
-        if not answers or answers[-1].predicted is None:
+        if not learner.is_fitted:
             return False
-        if np.isnan(answers[-1].objective):
+        if np.isnan(objective_of(learner.estimator_)):
             raise ValueError(
                 f"stop='objective' needs a machine with a dual objective, such as SVC, got {learner.estimator_!r}."
             )
-        if len(answers) <= self.last or answers[-self.last].predicted is None:
-            return False
-        return answers[-1].objective - answers[-1 - self.last].objective <= self.tol * abs(answers[-1].objective)
+        objective = [answer.objective for answer in learner.history_]
+        return len(objective) > self.last and objective[-1] - objective[-1 - self.last] <= self.tol * abs(objective[-1])
 
 
 @dataclass(frozen=True)
