@@ -2,11 +2,11 @@ r"""
 When the margin band is empty
 =============================
 
-Who chooses the samples to be labelled should also know when to stop: at the end, all labels are paid for. For data with
-noise, [1]_ (section 1.8) advises to stop when no unlabelled sample is left inside the margin band,
-:math:`|f(x)| < 1`. Up to there the machine learns samples that are likely to become support vectors. Beyond, it learns
-nothing new, or outliers that turn the hyperplane the wrong way. This page remakes figure 1.8 of [1]_: Cleveland heart
-and Ionosphere, active learning against passive.
+:math:`|f(x)| < 1` is the margin band of a support vector machine. Who chooses the samples to be labelled should also
+know when to stop: at the end, all labels are paid for. For data with noise, [1]_ (section 1.8) advises to stop when no
+unlabelled sample is left inside the band. Up to there, it says, the machine learns samples that are likely to become
+support vectors; beyond, nothing new, or outliers that turn the hyperplane the wrong way. This page remakes figure 1.8
+of [1]_, Cleveland heart and Ionosphere, active learning against passive, and asks how far that depends on the kernel.
 """
 
 import os
@@ -130,8 +130,9 @@ plt.show()
 # narrower and a wider kernel. Every run is stopped where its own band is empty, and compared with the same run after
 # all labels: means over the splits, and the standard error of the difference, which is rather too small since splits
 # overlap. The narrower the kernel, the more samples are in its band, and the fewer labels are saved. To stop is better
-# than to learn all for Cleveland heart, with each of these widths. For Ionosphere the gain is hardly beyond its standard
-# error, and there is none for the narrowest kernel, which errs least: there, stopping saves labels and no more.
+# than to learn all for Cleveland heart, with each of these widths. For Ionosphere the gain is hardly beyond its
+# standard error, and there is none for the narrowest kernel, which errs least: there, stopping saves labels and no
+# more.
 
 for name, (X, y, n_train) in studies.items():
     print(f"\n{name}, {n_train} labels")
