@@ -189,6 +189,14 @@ def test_copies_are_not_asked_for_together(rng):
     assert distance(other) > distance(plain)
 
 
+@pytest.mark.parametrize("n", [0, 20])
+def test_batches_of_chance_are_chance_alone(n, rng):
+    """What other rules are compared with: the samples that come one by one come together, before and after a fit."""
+    X, y = data(rng)
+    learner = started(X, y, "random", n=n)
+    assert learner.query(15).tolist() == started(X, y, "random", n=n, diversity=0.0).query(15).tolist()
+
+
 def test_a_batch_goes_on_from_what_is_asked_for(rng):
     X, y = data(rng, 80)
     learner = started(X, y, "closest")

@@ -16,7 +16,7 @@ from mercer.active.answers import Answer, Told, objective_of
 from mercer.active.batches import next_batch
 from mercer.active.journal import AnswerJournal
 from mercer.active.pool import Pool, Scores, make_scores
-from mercer.active.rules import as_rule, as_start
+from mercer.active.rules import Random, as_rule, as_start
 from mercer.active.serving import Labelling, serve
 from mercer.active.stopping import BandEmpty, Budget, as_stopping_rules, name_of
 from mercer.callers import warn_caller
@@ -67,7 +67,7 @@ class ActiveLearner:
         How many samples are asked for at a time.
     diversity : float >= 0 and <= 1, default=0.5
         How much samples of a batch avoid small angles to each other in feature space, against what the rule says.
-        [Brinker 2003] 0: not at all.
+        [Brinker 2003] 0: not at all, as always for "random".
     classes : sequence or None, default=None
         The classes, so that an answer that is none of them is refused. None: those among the answers.
     start : {"random", "spread"} or callable, default="random"
@@ -640,7 +640,8 @@ class ActiveLearner:
                 f"rule must give a number for each of {len(candidates)} samples, {name_of(rule)} gave an array of "
                 f"shape {scores.shape}{' with NaN' if np.isnan(scores).any() else ''}."
             )
-        chosen = next_batch(self._pool, candidates, scores, k, self._pending, self.diversity)
+        diversity = 0.0 if isinstance(rule, Random) else self.diversity
+        chosen = next_batch(self._pool, candidates, scores, k, self._pending, diversity)
         return chosen.tolist()
 
     # --- the file -----------------------------------------------------------------------------------------

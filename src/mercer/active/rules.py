@@ -46,7 +46,7 @@ class Closest:
 class Random:
     """Any sample: what active learning is compared with.
 
-    The order is drawn once from the `random_state` of the learner.
+    The order is drawn once from the `random_state` of the learner, and batches are parts of it: chance alone chooses.
     """
 
     name: ClassVar[str] = "random"
