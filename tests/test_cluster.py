@@ -245,7 +245,9 @@ def test_stored(rng):
         assert stored(inside, 1.0, dtype) is inside
     assert stored(gram, 0.03) is gram  # 20 kB of 31, more than half
     assert isinstance(stored(gram, 0.03, np.float32), MatrixGram)
-    assert isinstance(make_gram(Spectrum(2), ["abc"] * 50, 0.03), FunctionGram)
+    words = make_gram(Spectrum(2), ["abc", "bcd", "ace"] * 20, 0.03)
+    assert isinstance(words, FunctionGram)
+    assert stored(words, 1.0).matrix.flags.c_contiguous  # as native solvers take it
     large = make_gram(Polynomial(degree=40, gamma=1.0, coef0=10.0), X)
     assert stored(large, 1.0, np.float32) is large
     assert np.isfinite(stored(large, 1.0).matrix).all()

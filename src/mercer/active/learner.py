@@ -531,8 +531,9 @@ class ActiveLearner:
         machine, objective = self._fitted(answers, warns=records is None)
         if records is None:
             added = self._records(answers, list(new), machine, objective)
-            told = [asdict(answer) for answer in added]
-            self._write({"tell": list(new), "answers": list(new.values()), "records": told})
+            if self._journal is not None:
+                told = [asdict(answer) for answer in added]
+                self._write({"tell": list(new), "answers": list(new.values()), "records": told})
         else:
             added = [Answer(**record) for record in records]
         self._told.tell(new)

@@ -62,7 +62,7 @@ class Gram(ABC):
 
     def square(self, which: np.ndarray) -> np.ndarray:
         """The rows and columns K[which, which] in float64."""
-        return self.rows(which)[:, which]
+        return self.rows(which).take(which, axis=1)
 
     @abstractmethod
     def diag(self) -> np.ndarray:
