@@ -1,6 +1,5 @@
 """Recursive feature elimination around a support vector classifier."""
 
-from concurrent.futures import ThreadPoolExecutor
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -19,9 +18,9 @@ from mercer.kernels import as_kernel
 from mercer.kernels.samples import take
 from mercer.machines import Machine
 from mercer.machines.base import VECTORS
-from mercer.selection.splits import Split, make_splits
+from mercer.selection.splits import make_splits
 from mercer.solvers import warn_unless_solved
-from mercer.solvers.base import Interrupt
+from mercer.solvers.base import Interrupt, side_by_side
 from mercer.svm import SVC
 from mercer.svm.classification import SupportVectorClassifier
 from mercer.threads import effective_n_threads, limit_threads
@@ -278,12 +277,19 @@ class KernelRFE(SelectorMixin, MetaEstimatorMixin, Machine):
         if not splits:
             raise ValueError("cv must hold out samples of positive weight, got none.")
 
-        def scores(split: Split) -> np.ndarray:
-            train, test = split
+        def scores(train: np.ndarray, test: np.ndarray) -> np.ndarray:
             trace = eliminate(self._lesson(take(X, train), y[train], weight[train], take(X, test)), sizes)
             return np.average(trace.predictions == y[test], axis=1, weights=weight[test])
 
-        return np.array(side_by_side(scores, splits))
+        threads = min(effective_n_threads(), len(splits))
+        if threads == 1:
+            return np.array([scores(*split) for split in splits])
+
+        def alone(*split: np.ndarray) -> np.ndarray:
+            with limit_threads(1):
+                return scores(*split)
+
+        return np.array(side_by_side(alone, splits, threads, Interrupt()))
 
     def _check_validation(self, validation: Any) -> tuple[Any, np.ndarray]:
         if not isinstance(validation, tuple) or len(validation) != 2:
@@ -396,25 +402,3 @@ class KernelRFE(SelectorMixin, MetaEstimatorMixin, Machine):
         if tags.classifier_tags is not None:  # half of the features may not do
             tags.classifier_tags.poor_score = True
         return tags
-
-
-def side_by_side(work: Any, parts: list[Any]) -> list[Any]:
-    """The work on every part, as many at once as there may be threads, each on one."""
-    threads = min(effective_n_threads(), len(parts))
-    if threads < 2:
-        return [work(part) for part in parts]
-    interrupted = Interrupt()
-
-    def alone(part: Any) -> Any:
-        with interrupted.heard(), limit_threads(1):
-            return work(part)
-
-    with ThreadPoolExecutor(threads) as pool:
-        futures = [pool.submit(alone, part) for part in parts]
-        try:
-            return [future.result() for future in futures]
-        except BaseException:  # also Ctrl-C
-            interrupted.set()
-            for future in futures:
-                future.cancel()
-            raise
