@@ -127,7 +127,8 @@ def summary(results: Results) -> dict | None:
     times = {title: ratio(row, "scikit-learn") for title, row in compared.items()}
     if not times:
         return None
-    told = "; ".join(f"{title} {factor:.0f}×" for title, factor in times.items())
+    over = {title: "more than " * ("over" in row["scikit-learn"]) for title, row in compared.items()}
+    told = "; ".join(f"{title} {over[title]}{factor:.0f}×" for title, factor in times.items())
     text = f"Recursive feature elimination, how many times faster than scikit-learn: {told}."
     alone = results.get(TASKS[-1].name, {}).get("mercer", {}).get("median")
     if alone is not None:
