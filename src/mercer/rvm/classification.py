@@ -75,8 +75,8 @@ class RelevanceVectorClassifier(LogOddsClassifier, RelevanceVectorMachine):
     random_state : int, RandomState or None, default=0
         Draws the candidates when `candidates` is a number.
     memory : float > 0 or "auto", default="auto"
-        Megabytes for kernel values. A design matrix that takes more than half of it is computed anew for every look, and
-        fewer basis functions are worked on at a time, which may lead to another maximum.
+        Megabytes for kernel values. A design matrix that takes more than half of it is computed anew for every look,
+        and fewer basis functions are worked on at a time, which may lead to another maximum.
     n_threads : int or None, default=None
         Threads for kernel values, and for looks at all basis functions; the result does not depend on it. BLAS has one
         thread, except for large problems of the algorithms that begin with all basis functions.
