@@ -236,17 +236,7 @@ class NativeEngine:
         order, losses, self.a, numbers, counts, decisions = _native.eliminate(
             spec[:3],
             np.ascontiguousarray(self.columns[left]),
-            (
-                problems.parts.starts,
-                problems.samples,
-                problems.sign,
-                problems.linear,
-                problems.upper,
-                problems.ridge,
-                problems.equality,
-                problems.totals,
-                problems.scaled,
-            ),
+            problems.native(),
             self.a,
             np.array(batches, dtype=np.int64),
             self.tests,

@@ -104,6 +104,20 @@ class DualProblems(Sequence[DualProblem]):
             **arrays,
         )
 
+    def native(self) -> tuple:
+        """What native solvers are given, but for the Gram matrix."""
+        return (
+            self.parts.starts,
+            self.samples,
+            self.sign,
+            self.linear,
+            self.upper,
+            self.ridge,
+            self.equality,
+            self.totals,
+            self.scaled,
+        )
+
     def __len__(self) -> int:
         return len(self.parts)
 

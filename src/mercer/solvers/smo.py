@@ -225,17 +225,7 @@ class SMO(BaseEstimator):
         report = None if callback is None else (lambda *told: callback(Progress(*told)))
         a, gradient, numbers, counts, records, starts = _native.solve_many(
             problems.gram.native(),
-            (
-                problems.parts.starts,
-                problems.samples,
-                problems.sign,
-                problems.linear,
-                problems.upper,
-                problems.ridge,
-                problems.equality,
-                problems.totals,
-                problems.scaled,
-            ),
+            problems.native(),
             points,
             self.tol,
             self.pair_rule,
