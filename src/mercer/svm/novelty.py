@@ -22,37 +22,10 @@ __all__ = ["SVDD", "OneClassSVM"]
 ROUNDING = 1e-10
 
 
-class NoveltyDetector(KernelDetector, SupportVectorMachine, ABC):
-    """What OneClassSVM and SVDD share: a problem, and a boundary from its solution."""
+class BoundaryDetector(KernelDetector, SupportVectorMachine, ABC):
+    """What novelty detectors share: a problem, and a boundary from its solution."""
 
     _parameters = SupportVectorMachine._parameters | {"nu": Number(0, 1, above=True)}
-
-    def __init__(
-        self,
-        kernel="rbf",
-        *,
-        nu=0.5,
-        tol=1e-3,
-        gap_tol=None,
-        max_iter=None,
-        max_seconds=None,
-        memory="auto",
-        n_threads=None,
-        warm_start=False,
-        solver="smo",
-        callback=None,
-    ):
-        self.kernel = kernel
-        self.nu = nu
-        self.tol = tol
-        self.gap_tol = gap_tol
-        self.max_iter = max_iter
-        self.max_seconds = max_seconds
-        self.memory = memory
-        self.n_threads = n_threads
-        self.warm_start = warm_start
-        self.solver = solver
-        self.callback = callback
 
     @abstractmethod
     def _problem(self, gram: Gram, weight: np.ndarray, index: np.ndarray) -> DualProblem: ...
@@ -81,7 +54,67 @@ class NoveltyDetector(KernelDetector, SupportVectorMachine, ABC):
         return self.tol
 
 
-class OneClassSVM(NoveltyDetector):
+class NoveltyDetector(BoundaryDetector, ABC):
+    """What OneClassSVM and SVDD share: their kernel is given."""
+
+    def __init__(
+        self,
+        kernel="rbf",
+        *,
+        nu=0.5,
+        tol=1e-3,
+        gap_tol=None,
+        max_iter=None,
+        max_seconds=None,
+        memory="auto",
+        n_threads=None,
+        warm_start=False,
+        solver="smo",
+        callback=None,
+    ):
+        self.kernel = kernel
+        self.nu = nu
+        self.tol = tol
+        self.gap_tol = gap_tol
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.memory = memory
+        self.n_threads = n_threads
+        self.warm_start = warm_start
+        self.solver = solver
+        self.callback = callback
+
+
+class Hyperplane(BoundaryDetector, ABC):
+    """The boundary is a hyperplane between the data and the origin of feature space."""
+
+    def _problem(self, gram, weight, index):
+        return one_class(gram, self.nu, weight, index=index)
+
+    def _set_model(self, problem, result):
+        rho = -result.offsets.plus
+        self.offset_ = rho - ROUNDING * abs(rho)
+        self.norm_ = float(np.sqrt(problem.squared_norm(result.a, result.gradient)))
+        self.margin_ = self.offset_ / self.norm_ if self.norm_ > 0 else 0.0
+        return result.a, -self.offset_, result.gradient - self.offset_
+
+    def distance(self, X):
+        """Signed distance to the hyperplane in feature space.
+
+        Parameters
+        ----------
+        X : n samples
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        check_is_fitted(self)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.decision_function(X) / self.norm_
+
+
+class OneClassSVM(Hyperplane, NoveltyDetector):
     """Novelty detection by a hyperplane between the data and the origin of feature space.
 
     .. math::
@@ -167,31 +200,6 @@ class OneClassSVM(NoveltyDetector):
     >>> OneClassSVM(nu=0.5).fit([[0.0], [0.1], [0.2], [5.0]]).predict([[0.1], [9.0]])
     array([ 1, -1])
     """
-
-    def _problem(self, gram, weight, index):
-        return one_class(gram, self.nu, weight, index=index)
-
-    def _set_model(self, problem, result):
-        rho = -result.offsets.plus
-        self.offset_ = rho - ROUNDING * abs(rho)
-        self.norm_ = float(np.sqrt(problem.squared_norm(result.a, result.gradient)))
-        self.margin_ = self.offset_ / self.norm_ if self.norm_ > 0 else 0.0
-        return result.a, -self.offset_, result.gradient - self.offset_
-
-    def distance(self, X):
-        """Signed distance to the hyperplane in feature space.
-
-        Parameters
-        ----------
-        X : n samples
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        check_is_fitted(self)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return self.decision_function(X) / self.norm_
 
 
 class SVDD(NoveltyDetector):

@@ -18,8 +18,8 @@ from mercer.svm.base import SparseRows, SupportVectorMachine, dense_row, one_or_
 __all__ = ["SVR", "NuSVR", "QuantileSVR"]
 
 
-class SupportVectorRegressor(KernelRegressor, SupportVectorMachine, ABC):
-    """What all of them share: outputs, tubes."""
+class TubeRegressor(KernelRegressor, SupportVectorMachine, ABC):
+    """What support vector regressors share: outputs, tubes."""
 
     @abstractmethod
     def _problem(self, gram: Gram, index: np.ndarray, y: np.ndarray, weight: np.ndarray) -> DualProblem: ...
@@ -80,7 +80,28 @@ def _cancelled(problem: DualProblem, result: SolverResult) -> SolverResult:
     )
 
 
-class SVR(SupportVectorRegressor):
+class SupportVectorRegressor(TubeRegressor, ABC):
+    """What SVR, NuSVR and QuantileSVR share: their kernel is given."""
+
+
+class PricedTubes(TubeRegressor, ABC):
+    """Tubes of a given width, errors outside of them at the price C."""
+
+    _parameters = SupportVectorMachine._parameters | {
+        "C": Number(0, above=True),
+        "epsilon": Number(0),
+        "loss": Choice("linear", "quadratic"),
+    }
+
+    def _problem(self, gram, index, y, weight):
+        squared = self.loss == "quadratic"
+        return epsilon_tube(gram, y, self.C * weight, float(self.epsilon), squared=squared, index=index)
+
+    def _tube(self, result):
+        return result.offsets.plus, float(self.epsilon)
+
+
+class SVR(PricedTubes, SupportVectorRegressor):
     """Support vector regression: errors up to epsilon are free.
 
     .. math::
@@ -172,12 +193,6 @@ class SVR(SupportVectorRegressor):
     array([2.98])
     """
 
-    _parameters = SupportVectorMachine._parameters | {
-        "C": Number(0, above=True),
-        "epsilon": Number(0),
-        "loss": Choice("linear", "quadratic"),
-    }
-
     def __init__(
         self,
         kernel="rbf",
@@ -208,13 +223,6 @@ class SVR(SupportVectorRegressor):
         self.warm_start = warm_start
         self.solver = solver
         self.callback = callback
-
-    def _problem(self, gram, index, y, weight):
-        squared = self.loss == "quadratic"
-        return epsilon_tube(gram, y, self.C * weight, float(self.epsilon), squared=squared, index=index)
-
-    def _tube(self, result):
-        return result.offsets.plus, float(self.epsilon)
 
 
 class NuSVR(SupportVectorRegressor):
