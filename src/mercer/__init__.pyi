@@ -13,6 +13,7 @@ from . import gram as gram
 from . import kernels as kernels
 from . import logistic as logistic
 from . import lp as lp
+from . import mkl as mkl
 from . import models as models
 from . import multiclass as multiclass
 from . import plots as plots
@@ -48,6 +49,9 @@ from .lp import LPClassifier as LPClassifier
 from .lp import LPNoveltyDetector as LPNoveltyDetector
 from .lp import LPRegressor as LPRegressor
 from .lp import NuLPClassifier as NuLPClassifier
+from .mkl import MKLClassifier as MKLClassifier
+from .mkl import MKLOneClass as MKLOneClass
+from .mkl import MKLRegressor as MKLRegressor
 from .regularized import RegularizedClassifier as RegularizedClassifier
 from .regularized import RegularizedRegressor as RegularizedRegressor
 from .ridge import LSSVC as LSSVC

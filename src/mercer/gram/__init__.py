@@ -19,6 +19,7 @@ from mercer.gram.proxy import ProxyKernel, proxy_kernel
 from mercer.gram.repair import Repair, clip, flip, shift, square
 from mercer.gram.sources import FunctionGram, Gram, MatrixGram, VectorGram, make_gram
 from mercer.gram.spectra import MatrixSpectrum, eigenvalues, is_conditionally_psd, is_psd, spectrum
+from mercer.gram.stacks import GramStack
 from mercer.gram.two_samples import TwoSampleTest, mmd, mmd_test, squared_mmd
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "Finding",
     "FunctionGram",
     "Gram",
+    "GramStack",
     "KernelDesign",
     "LinearGram",
     "LowRank",

@@ -123,10 +123,10 @@ class KernelMachine(Machine):
 
         A kernel given by its name becomes a kernel object first.
         """
-        nested = any(name.startswith("kernel__") for name in params)
-        kernel = params.get("kernel", self.kernel)
-        if nested and isinstance(kernel, str) and kernel != "precomputed":
-            params = {"kernel": as_kernel(kernel), **{k: v for k, v in params.items() if k != "kernel"}}
+        if any(name.startswith("kernel__") for name in params):
+            kernel = params.get("kernel", self.kernel)
+            if isinstance(kernel, str) and kernel != "precomputed":
+                params = {"kernel": as_kernel(kernel), **{k: v for k, v in params.items() if k != "kernel"}}
         return super().set_params(**params)
 
     @property

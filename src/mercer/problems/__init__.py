@@ -4,6 +4,7 @@ from mercer.problems.batch import DualProblems
 from mercer.problems.classification import hull_distance, nu_margin, soft_margin
 from mercer.problems.dual import DualProblem, Offsets
 from mercer.problems.joint import JointProblem, crammer_singer, lee_lin_wahba, weston_watkins
+from mercer.problems.kernel_weights import Elastic, Groups, KernelWeightsProblem, NormBall, Simplex, WeightSet
 from mercer.problems.linear_programs import LinearProblem, level_set, lp_margin, lp_nu_margin, lp_tube
 from mercer.problems.logistic import LogisticProblem, logistic
 from mercer.problems.novelty import enclosing_ball, one_class
@@ -16,13 +17,19 @@ __all__ = [
     "BlockSimplexProblem",
     "DualProblem",
     "DualProblems",
+    "Elastic",
     "Gamma",
+    "Groups",
     "JointProblem",
+    "KernelWeightsProblem",
     "LinearProblem",
     "LogisticProblem",
+    "NormBall",
     "Offsets",
     "RegularizedProblem",
+    "Simplex",
     "SparseBayesProblem",
+    "WeightSet",
     "crammer_singer",
     "enclosing_ball",
     "epsilon_tube",

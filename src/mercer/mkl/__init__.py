@@ -1,0 +1,8 @@
+"""Multiple kernel learning: which kernels matter, and by how much."""
+
+from mercer.mkl.classification import MKLClassifier
+from mercer.mkl.families import Widths, family
+from mercer.mkl.novelty import MKLOneClass
+from mercer.mkl.regression import MKLRegressor
+
+__all__ = ["MKLClassifier", "MKLOneClass", "MKLRegressor", "Widths", "family"]

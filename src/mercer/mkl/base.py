@@ -1,0 +1,208 @@
+"""What machines share that learn their kernel: a list of kernels in, weights out."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone
+
+from mercer.gram import Gram, GramStack
+from mercer.kernels import Kernel, Linear, Sum, as_kernel
+from mercer.kernels.samples import take
+from mercer.mkl.algorithms import solver_for
+from mercer.mkl.families import Widths
+from mercer.parameters import Choice, Number
+from mercer.problems import (
+    DualProblem,
+    Elastic,
+    Groups,
+    KernelWeightsProblem,
+    NormBall,
+    Simplex,
+    WeightSet,
+)
+from mercer.solvers import Solver, SolverResult, warn_unless_solved
+from mercer.solvers.kernel_weights import KernelWeightsResult, KernelWeightsSolver
+from mercer.svm.base import SupportVectorMachine
+
+__all__ = ["MultipleKernels"]
+
+
+class MultipleKernels(SupportVectorMachine):
+    """A support vector machine on a weighted sum of kernels whose weights are learnt with it."""
+
+    kernels: Any
+    weights_: np.ndarray
+    weights_result_: KernelWeightsResult
+
+    _parameters: ClassVar[dict[str, Any]] = SupportVectorMachine._parameters | {
+        "norm": Number(1, infinite=True),
+        "elastic": Number(0, 1),
+        "normalize": Choice("trace", "variance", None),
+        "ridge": Number(0, none=True),
+        "gap_tol": Number(0, above=True),
+    }
+
+    # What lives during a fit: the kernel matrices, the targets.
+    _stack: GramStack
+    _targets: Any = None
+
+    # --- parameters ---------------------------------------------------------------------------------------
+
+    @property
+    def _terms(self) -> list[Any]:
+        """The kernels, and families of them, that were given."""
+        given = self.kernels
+        if given is None:
+            return [Linear(), Widths()]
+        if isinstance(given, Sum):
+            return list(given.kernels)
+        if isinstance(given, (Kernel, Widths, str)) or callable(given):
+            given = [given]
+        if not isinstance(given, (list, tuple)) or not given:
+            raise TypeError(f"kernels must be a list of kernels, a sum of kernels or None, got {given!r}.")
+        for k, term in enumerate(given):
+            if hasattr(term, "shape"):
+                raise TypeError(
+                    f"kernels must be kernels, number {k} is an array of shape {term.shape}; for kernel matrices use "
+                    "[Indexed(K1), Indexed(K2), ...] and give row numbers as X."
+                )
+        return [term if isinstance(term, Widths) else as_kernel(term) for term in given]
+
+    @property
+    def kernel(self) -> Kernel:
+        """The plain sum of all kernels, to tell what samples they take."""
+        return Sum(*(term._kernel if isinstance(term, Widths) else term for term in self._terms))
+
+    @property
+    def _precomputed(self) -> bool:
+        return False
+
+    def get_params(self, deep=True):
+        """Parameters, those of the kernels as ``kernels__0__gamma``.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+
+        Returns
+        -------
+        dict
+        """
+        params = super().get_params(deep=deep)
+        if deep and isinstance(self.kernels, (list, tuple)):
+            for k, term in enumerate(self.kernels):
+                params[f"kernels__{k}"] = term
+                if hasattr(term, "get_params"):
+                    params |= {f"kernels__{k}__{name}": value for name, value in term.get_params().items()}
+        return params
+
+    def set_params(self, **params):
+        """Set parameters, those of the kernels as ``kernels__0__gamma``.
+
+        Kernels in a list are copied first: the list may be shared.
+        """
+        kernels = params.pop("kernels", self.kernels)
+        nested = {name: params.pop(name) for name in list(params) if name.startswith("kernels__")}
+        if nested and isinstance(kernels, (list, tuple)):
+            members = [clone(term, safe=False) for term in kernels]
+            for name, value in nested.items():
+                number, _, rest = name.removeprefix("kernels__").partition("__")
+                if not number.isdigit() or int(number) >= len(members):
+                    raise ValueError(f"Invalid parameter {name!r}: there are kernels 0 to {len(members) - 1}.")
+                if rest:
+                    member = members[int(number)]
+                    members[int(number)] = (as_kernel(member) if isinstance(member, str) else member).set_params(
+                        **{rest: value}
+                    )
+                else:
+                    members[int(number)] = value
+            kernels, nested = type(kernels)(members), {}
+        super().set_params(kernels=kernels, **nested, **params)
+        return self
+
+    def _check_all(self) -> None:
+        super()._check_all()
+        _ = self.kernel.domain  # refuses what does not go together
+        self._weights_solver(self._weight_set([1] * len(self._terms)))
+
+    def _weights_solver(self, weights: WeightSet) -> KernelWeightsSolver:
+        """The solver that the parameters ask for."""
+        names = ("gap_tol", "tol", "max_iter", "max_seconds", "memory", "n_threads")
+        return solver_for(self.algorithm, weights, {name: getattr(self, name) for name in names})
+
+    def _weight_set(self, sizes: Sequence[int]) -> WeightSet:
+        """The set of weights; `sizes` says how many kernels each of the terms has become."""
+        if self.groups is not None:
+            if len(self.groups) != len(self._terms):
+                raise ValueError(
+                    f"groups must have a label for each of {len(self._terms)} kernels, got {len(self.groups)}."
+                )
+            if self.elastic:
+                raise ValueError(f"elastic must be 0 where there are groups, got {self.elastic!r}.")
+            return Groups(np.repeat(np.asarray(self.groups), sizes), self.norm)
+        if self.elastic:
+            if self.norm != 1:
+                raise ValueError(f"norm must be 1 where elastic is positive, got {self.norm!r}.")
+            return Elastic(self.elastic)
+        return Simplex() if self.norm == 1 else NormBall(self.norm)
+
+    # --- the fit ------------------------------------------------------------------------------------------
+
+    def _take_samples(self, X: Any, y: Any = "no_validation", **check_y: Any) -> Any:
+        taken = super()._take_samples(X, y, **check_y)
+        self._targets = None if isinstance(y, str) else taken[1]
+        return taken
+
+    def _make_gram(self, X: Any, weight: np.ndarray) -> Gram:
+        """All kernel matrices; what is returned is their sum with equal weights, until the weights are known."""
+        used = np.flatnonzero(weight)
+        seen, counts = take(X, used), weight[used]
+        resolved = [
+            term.kernels(seen, counts) if isinstance(term, Widths) else [term.resolve(X, weight)]
+            for term in self._terms
+        ]
+        self._sizes = [len(members) for members in resolved]
+        self.kernels_ = [kernel for members in resolved for kernel in members]
+        self._stack = GramStack(
+            self.kernels_,
+            X,
+            scale=self.normalize,
+            ridge=self._ridge,
+            memory=self.memory,
+            sample_weight=weight,
+        )
+        return self._stack.combination(self._weight_set(self._sizes).uniform(len(self.kernels_)))
+
+    @property
+    def _ridge(self) -> float:
+        return 0.0 if self.ridge is None else float(self.ridge)
+
+    def _fit_problems(
+        self, problems: Sequence[DualProblem], first: int = 0, n_further: int = 0
+    ) -> Sequence[SolverResult]:
+        """The weights from all problems together, then the machines on the kernel that was learnt."""
+        stack = self._stack
+        problem = KernelWeightsProblem(stack, problems, self._weight_set(self._sizes))
+        start = getattr(self, "weights_", None) if self.warm_start else None
+        if start is not None and len(start) != len(stack):
+            start = None
+        found = self._weights_solver(problem.weights).solve(problem, start, self.callback)
+        self.weights_, self.weights_result_ = found.weights, found
+        self.kernel_ = stack.kernel(found.weights)
+        if not stack.ridge:
+            return found.parts
+        # The ridge was there to learn the weights; the machine has none.
+        solver: Solver = self._solver()
+        over = problem.over(stack.exact(found.weights, ridged=False))
+        return solver.solve_many(over, [part.a for part in found.parts])
+
+    def _keep_support(self, X: Any) -> None:
+        super()._keep_support(X)
+        for name in ("_stack", "_sizes", "_targets"):
+            self.__dict__.pop(name, None)
+
+    def _warn_unless_solved(self) -> None:
+        super()._warn_unless_solved()
+        if self._warns and self.weights_result_.status != "fixed":
+            warn_unless_solved(self.weights_result_, f"The search of {type(self).__name__} for weights")

@@ -1,0 +1,149 @@
+"""Novelty detection with a learnt combination of kernels."""
+
+from mercer.mkl.base import MultipleKernels
+from mercer.svm.novelty import Hyperplane
+
+__all__ = ["MKLOneClass"]
+
+
+class MKLOneClass(MultipleKernels, Hyperplane):
+    """Novelty detection by a hyperplane in the feature space of a learnt combination of kernels.
+
+    .. math::
+
+        \\min_{d \\in D} \\min_{w, \\rho, \\xi} \\tfrac12 \\sum_k \\frac{\\|w_k\\|^2}{d_k}
+        - \\nu \\rho \\sum_i \\omega_i + \\sum_i \\omega_i \\xi_i
+        \\quad\\text{s.t.}\\quad \\sum_k w_k \\cdot \\phi_k(x_i) \\ge \\rho - \\xi_i,
+        \\; \\xi_i \\ge 0
+
+    over weights d of the kernels, of sum one unless `norm`, `elastic` or `groups` say otherwise [1]_: the combination
+    in which the data lie farthest from the origin.
+
+    Parameters
+    ----------
+    kernels : list of Kernel, Sum or None, default=None
+        The kernels, all on the same kind of samples; `Widths` stands for several, names and functions for kernels. The
+        terms of a sum such as ``On("seq", Spectrum(3)) + On("expr", RBF())`` are its kernels. For stored matrices use
+        ``[Indexed(K1), Indexed(K2)]`` and row numbers as X. None: a linear kernel, and `RBF` in seven widths.
+    nu : float in (0, 1], default=0.5
+        Larger calls more samples novel.
+    algorithm : str or KernelWeightsSolver, default="auto"
+        How the weights are learnt, see the guide: "level", "simple" and "silp" on the simplex, "alternating" for any
+        set. "auto" takes "level" on the simplex and "alternating" elsewhere.
+    norm : float >= 1, default=1.0
+        The norm of the weights that is at most one. 1 makes them sparse; the larger, the more equal they are, up to
+        infinity, where all are one.
+    elastic : float in [0, 1], default=0.0
+        Positive: (1 - elastic) sum(d) + elastic sum(d^2) is at most one, for few weights, but equal ones of equal
+        kernels; `norm` must be 1.
+    groups : sequence of shape (n_kernels,) or None, default=None
+        Labels of groups of the kernels that are given: few groups have weight, and within a group they are as `norm`
+        makes them.
+    normalize : {"trace", "variance"} or None, default="trace"
+        What every kernel matrix is divided by before it is weighted: the mean of its diagonal, its variance in feature
+        space, or nothing.
+    ridge : float >= 0 or None, default=None
+        Added to the diagonal of every matrix while weights are learnt; None: nothing.
+    tol : float > 0, default=1e-3
+        Largest violation of the optimality conditions of the machine; smaller is more exact and slower.
+    gap_tol : float > 0, default=1e-3
+        Largest relative gap between the bounds of the optimum over all weights.
+    max_iter : int >= 1 or None, default=None
+        Most weights that are tried.
+    max_seconds : float > 0 or None, default=None
+        Most seconds.
+    memory : float > 0 or "auto", default="auto"
+        Megabytes for kernel values. Kernels that do not fit are computed again when they are needed.
+    n_threads : int or None, default=None
+        Threads; the result does not depend on it.
+    warm_start : bool, default=False
+        Start from the last weights when `fit` is called again with as many kernels.
+    solver : {"smo", "simple"} or Solver, default="smo"
+        Of the machine on the learnt kernel, where there is a `ridge`; weights are always learnt with "smo".
+    callback : callable or None, default=None
+        Told the `Progress` after every trial of weights; a true value stops the search.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_kernels,)
+        The weights d of the kernels, as they are normalised.
+    weights_result_ : KernelWeightsResult
+        The certificate of the weights: objective, bound, gap, history.
+    kernel_ : Kernel
+        The combination that was learnt, usable anywhere; kernels of weight zero are left out.
+    kernels_ : list of Kernel
+        All of them, with their data-dependent parameters resolved.
+    result_ : SolverResult
+        The certificate of the machine on the learnt kernel.
+    offset_ : float
+        rho; ``decision_function = score_samples - offset_``.
+    support_, support_vectors_, n_support_, dual_coef_, intercept_ : arrays
+        As of `OneClassSVM` with `kernel_`.
+    norm_, margin_, slack_, margin_errors_, sparsity_ : float or arrays
+        As of `OneClassSVM` with `kernel_`.
+    n_iter_ : int
+        Solver steps of the machine.
+    n_features_in_ : int
+        Features seen in `fit`.
+
+    See Also
+    --------
+    mercer.svm.OneClassSVM : With a kernel that is given.
+
+    Notes
+    -----
+    Costs as for `MKLClassifier`.
+
+    References
+    ----------
+    .. [1] S. Sonnenburg, G. Rätsch, C. Schäfer, B. Schölkopf, Large scale multiple kernel learning, JMLR 7, 2006.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import MKLOneClass
+    >>> X = np.random.default_rng(0).normal(size=(60, 3))
+    >>> MKLOneClass(nu=0.1).fit(X).predict([[0.0, 0.0, 0.0], [9.0, 9.0, 9.0]])
+    array([ 1, -1])
+    """
+
+    _parameters = Hyperplane._parameters | MultipleKernels._parameters
+
+    def __init__(
+        self,
+        kernels=None,
+        *,
+        nu=0.5,
+        algorithm="auto",
+        norm=1.0,
+        elastic=0.0,
+        groups=None,
+        normalize="trace",
+        ridge=None,
+        tol=1e-3,
+        gap_tol=1e-3,
+        max_iter=None,
+        max_seconds=None,
+        memory="auto",
+        n_threads=None,
+        warm_start=False,
+        solver="smo",
+        callback=None,
+    ):
+        self.kernels = kernels
+        self.nu = nu
+        self.algorithm = algorithm
+        self.norm = norm
+        self.elastic = elastic
+        self.groups = groups
+        self.normalize = normalize
+        self.ridge = ridge
+        self.tol = tol
+        self.gap_tol = gap_tol
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.memory = memory
+        self.n_threads = n_threads
+        self.warm_start = warm_start
+        self.solver = solver
+        self.callback = callback

@@ -1,0 +1,332 @@
+"""What solvers of `KernelWeightsProblem` share: machines tried with weights, bounds from both sides, a certificate."""
+
+import sys
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from mercer.gram.memory import check_memory
+from mercer.parameters import Number, check_parameters
+from mercer.problems import KernelWeightsProblem
+from mercer.solvers.base import Callback, Progress, SolverResult, column
+from mercer.solvers.smo import SMO
+
+__all__ = ["KernelWeightsHistory", "KernelWeightsResult", "KernelWeightsSolver", "Search", "Trial"]
+
+# The machines are solved to this part of the gap that is wanted.
+INNER_SHARE = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class KernelWeightsHistory:
+    """What was known after each machine: one entry of each array for every weights that were tried."""
+
+    seconds: np.ndarray
+    objective: np.ndarray
+    """The smallest upper bound of the optimum so far."""
+    bound: np.ndarray
+    """The largest lower bound so far."""
+    weights: np.ndarray = field(repr=False)
+    """Those that were tried, shape (n_trials, n_kernels)."""
+
+    def __len__(self) -> int:
+        return len(self.seconds)
+
+    @property
+    def gap(self) -> np.ndarray:
+        """The gap so far."""
+        return self.objective - self.bound
+
+
+@dataclass(frozen=True, eq=False)
+class KernelWeightsResult:
+    """Weights of kernels, and the proof of how good they are.
+
+    It is for the weights that are returned, from kernel values in float64: no weights of the set make an `objective`
+    below `bound`.
+    """
+
+    weights: np.ndarray
+    """The weights d."""
+    objective: float
+    """J(d), from above: the primal objective of the machines on the combined kernel."""
+    bound: float
+    """No weights of the set have a smaller one."""
+    gap: float
+    """objective - bound."""
+    violation: float
+    """By how much the best weights for the energies of the machines take more of them, relative to the objective."""
+    energies: np.ndarray
+    """S, half the squared norm of the machines in the space of each kernel."""
+    n_iter: int
+    """Weights that were tried."""
+    status: str
+    """"solved", or why not: "stalled", "max_iter", "max_seconds", "stopped"."""
+    seconds: float
+    """Wall-clock time."""
+    history: KernelWeightsHistory = field(repr=False)
+    """All trials, with kernel values as they were kept in memory."""
+    parts: Sequence[SolverResult] = field(repr=False)
+    """The machines on the combined kernel."""
+
+    @property
+    def relative_gap(self) -> float:
+        """gap over the size of the objective."""
+        return relative(self.gap, self.objective)
+
+    def __str__(self) -> str:
+        lines = [
+            f"status             {self.status}",
+            f"objective          {self.objective:.10g}",
+            f"bound              {self.bound:.10g}",
+            f"duality gap        {self.gap:.3g} (relative {self.relative_gap:.2g})",
+            f"kernels            {np.count_nonzero(self.weights)} of {len(self.weights)} with weight",
+            f"machines tried     {self.n_iter}",
+            f"seconds            {self.seconds:.3g}",
+        ]
+        return "\n".join(lines)
+
+
+def relative(gap: float, objective: float) -> float:
+    """A gap over the size of the objective."""
+    return gap / max(abs(objective), sys.float_info.min) if gap else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """The machines at some weights d, and what their solution a says of all others.
+
+    It is a cut as well: J(d') >= linear - d'S(a) for every d', however exactly the machines were solved.
+    """
+
+    weights: np.ndarray
+    upper: float
+    """J(d) from above, by the primal objective of the machines."""
+    linear: float
+    """L(a)."""
+    energies: np.ndarray
+    """S(a)."""
+    points: Sequence[np.ndarray] = field(repr=False)
+    """The solutions a of all problems."""
+
+    @property
+    def value(self) -> float:
+        """J(d) from below, L(a) - d'S(a)."""
+        return self.linear - float(self.weights @ self.energies)
+
+
+class Search:
+    """A run: trials of weights, the best bounds on both sides, limits.
+
+    Parameters
+    ----------
+    problem : KernelWeightsProblem
+    solver : KernelWeightsSolver
+        Whose limits hold.
+    callback : callable or None
+        Told after every trial.
+    """
+
+    def __init__(self, problem: KernelWeightsProblem, solver: "KernelWeightsSolver", callback: Callback | None):
+        self.problem, self.callback = problem, callback
+        self.gap_tol, self.max_iter, self.max_seconds = solver.gap_tol, solver.max_iter, solver.max_seconds
+        self._machines = SMO(
+            tol=solver.tol, gap_tol=INNER_SHARE * self.gap_tol, memory=solver.memory, n_threads=solver.n_threads
+        )
+        self._began = time.perf_counter()
+        self.best: Trial | None = None
+        """The trial with the smallest upper bound."""
+        self.proof: Trial | None = None
+        """The trial with the largest lower bound, over all weights of the set."""
+        self._stopped = False
+        self._log: list[tuple[float, float, float]] = []
+        self._tried: list[np.ndarray] = []
+
+    def try_weights(self, weights: np.ndarray, start: Sequence[np.ndarray] | None = None) -> Trial:
+        """The machines at some weights, from the solutions given, or else from those of the last trial."""
+        problem = self.problem
+        results = self._solve(
+            problem.over(problem.stack.combination(weights)), self._points if start is None else start
+        )
+        trial = self._judged(weights, results)
+        if self.best is None or trial.upper < self.best.upper:
+            self.best = trial
+        if self.proof is None or self.bound_of(trial) > self.bound_of(self.proof):
+            self.proof = trial
+        self._last = trial
+        self._log.append((self.seconds, self.upper, self.lower))
+        self._tried.append(weights)
+        if self.callback is not None:
+            told = Progress(len(self._log), -self.upper, self.upper - self.lower, self.seconds)
+            self._stopped = bool(self.callback(told)) or self._stopped
+        return trial
+
+    _last: Trial | None = None
+
+    @property
+    def _points(self) -> Sequence[np.ndarray] | None:
+        return None if self._last is None else self._last.points
+
+    def _solve(self, problems: Any, starts: Sequence[np.ndarray] | None) -> Sequence[SolverResult]:
+        self._machines.set_params(max_seconds=None if self.max_seconds is None else max(1e-9, self._seconds_left))
+        return self._machines.solve_many(problems, starts)
+
+    @property
+    def _seconds_left(self) -> float:
+        return np.inf if self.max_seconds is None else self.max_seconds - self.seconds
+
+    def _judged(self, weights: np.ndarray, results: Sequence[SolverResult], exact: bool = False) -> Trial:
+        points = [result.a for result in results]
+        energies = self.problem.stack.energies(self.problem.coefficients(points), exact=exact)
+        value = -float(np.sum(column(results, "objective")))  # L(a) - d'S(a), by the solver
+        upper = -float(np.sum(column(results, "bound")))
+        return Trial(weights, upper, value + float(weights @ energies), energies, points)
+
+    def bound_of(self, trial: Trial) -> float:
+        """The lower bound of the optimum over all weights that a trial proves."""
+        return trial.linear - float(self.problem.weights.best(trial.energies) @ trial.energies)
+
+    @property
+    def seconds(self) -> float:
+        """Since the run began."""
+        return time.perf_counter() - self._began
+
+    @property
+    def upper(self) -> float:
+        """The smallest upper bound of the optimum."""
+        assert self.best is not None
+        return self.best.upper
+
+    @property
+    def lower(self) -> float:
+        """The largest lower bound of the optimum."""
+        assert self.proof is not None
+        return self.bound_of(self.proof)
+
+    @property
+    def solved(self) -> bool:
+        """Whether the gap is as small as wanted."""
+        return self.best is not None and relative(self.upper - self.lower, self.upper) <= self.gap_tol
+
+    @property
+    def status(self) -> str | None:
+        """Why the run is to end; None: it is to go on."""
+        if self.solved:
+            return "solved"
+        if self._stopped:
+            return "stopped"
+        if self.max_iter is not None and len(self._log) >= self.max_iter:
+            return "max_iter"
+        return "max_seconds" if self._seconds_left <= 0 else None
+
+    @property
+    def history(self) -> KernelWeightsHistory:
+        """The trials so far."""
+        seconds, upper, lower = np.array(self._log).reshape(-1, 3).T.copy()
+        return KernelWeightsHistory(seconds, upper, lower, np.array(self._tried))
+
+    def result(self, status: str) -> KernelWeightsResult:
+        """The best weights, with the certificate from kernel values in float64."""
+        assert self.best is not None and self.proof is not None
+        problem, weights = self.problem, self.best.weights
+        results = self._machines.set_params(max_seconds=None).solve_many(
+            problem.over(problem.stack.exact(weights)), self.best.points
+        )
+        final = self._judged(weights, results, exact=True)
+        lower = max(map(self.bound_of, (final, self._exactly(self.proof))))
+        gap = max(0.0, final.upper - lower)
+        taken = float(weights @ final.energies)
+        missed = float(problem.weights.best(final.energies) @ final.energies) - taken
+        if status == "solved" and relative(gap, final.upper) > self.gap_tol:
+            status = "stalled"
+        return KernelWeightsResult(
+            weights=weights,
+            objective=final.upper,
+            bound=final.upper - gap,
+            gap=gap,
+            violation=relative(max(0.0, missed), final.upper),
+            energies=final.energies,
+            n_iter=len(self._log),
+            status=status,
+            seconds=self.seconds,
+            history=self.history,
+            parts=results,
+        )
+
+    def _exactly(self, trial: Trial) -> Trial:
+        """A trial with its energies from kernel values in float64; L(a) does not depend on them."""
+        energies = self.problem.stack.energies(self.problem.coefficients(trial.points), exact=True)
+        return Trial(trial.weights, trial.upper, trial.linear, energies, trial.points)
+
+
+class KernelWeightsSolver(BaseEstimator, ABC):
+    """Base of the solvers of `KernelWeightsProblem`.
+
+    Parameters
+    ----------
+    gap_tol : float > 0, default=1e-3
+        Largest relative gap between the bounds of the optimum.
+    tol : float > 0, default=1e-3
+        Largest violation of the optimality conditions of the machines.
+    max_iter : int >= 1 or None, default=None
+        Most weights that are tried.
+    max_seconds : float > 0 or None, default=None
+        Most wall-clock time.
+    memory : float > 0 or "auto", default="auto"
+        Megabytes for kernel values.
+    n_threads : int or None, default=None
+        See `mercer.threads.effective_n_threads`.
+    """
+
+    _parameters: ClassVar[dict[str, Any]] = {
+        "gap_tol": Number(0, above=True),
+        "tol": Number(0, above=True),
+        "max_iter": Number(1, integer=True, none=True),
+        "max_seconds": Number(0, above=True, none=True),
+    }
+
+    def __init__(self, *, gap_tol=1e-3, tol=1e-3, max_iter=None, max_seconds=None, memory="auto", n_threads=None):
+        self.gap_tol = gap_tol
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.memory = memory
+        self.n_threads = n_threads
+
+    def check(self, problem: KernelWeightsProblem) -> None:
+        """Refuse, by name and before anything is computed, a problem that this solver cannot do."""
+        check_parameters(self)
+        check_memory(self.memory)
+
+    def solve(
+        self, problem: KernelWeightsProblem, start: np.ndarray | None = None, callback: Callback | None = None
+    ) -> KernelWeightsResult:
+        """Solve the problem.
+
+        Parameters
+        ----------
+        problem : KernelWeightsProblem
+        start : array of shape (n_kernels,), default=None
+            First weights, of the set; None: equal ones.
+        callback : callable, default=None
+            Called with a `Progress` after every trial, whose violation is the gap; a true value stops the run.
+
+        Returns
+        -------
+        KernelWeightsResult
+        """
+        self.check(problem)
+        search = Search(problem, self, callback)
+        search.try_weights(problem.weights.uniform(len(problem.stack)) if start is None else start)
+        if search.status is None:
+            self._run(search)
+        return search.result(search.status or "stalled")
+
+    @abstractmethod
+    def _run(self, search: Search) -> None:
+        """Try weights until the search has a status, or nothing gets better."""
