@@ -35,8 +35,12 @@ class WeightSet(ABC):
         """The weights of the set with the smallest sum of u_k / d_k, for squared norms u >= 0, not all of them zero."""
 
     @abstractmethod
+    def within(self, weights: np.ndarray) -> np.ndarray:
+        """The largest multiple of weights >= 0, not all of them zero, that is in the set."""
+
     def uniform(self, n_kernels: int) -> np.ndarray:
         """Equal weights, as large as they may be."""
+        return self.within(np.ones(n_kernels))
 
 
 class Simplex(WeightSet):
@@ -61,8 +65,12 @@ class Simplex(WeightSet):
         norms = np.sqrt(squares)
         return norms / norms.sum()
 
-    def uniform(self, n_kernels):
-        return np.full(n_kernels, 1.0 / n_kernels)
+    def within(self, weights):
+        return weights / self.size(weights)
+
+    def size(self, d: np.ndarray) -> float:
+        """The sum of the weights."""
+        return float(d.sum())
 
     def project(self, v: np.ndarray) -> np.ndarray:
         """The nearest point of the simplex."""
@@ -106,15 +114,16 @@ class NormBall(WeightSet):
     def cheapest(self, squares):
         return np.ones(len(squares)) if np.isinf(self.p) else self._on_the_sphere(squares ** (1.0 / (self.p + 1.0)))
 
-    def uniform(self, n_kernels):
-        return np.full(n_kernels, n_kernels ** (-1.0 / self.p))
+    def within(self, weights):
+        return weights / self.size(weights)
 
     def _on_the_sphere(self, d: np.ndarray) -> np.ndarray:
-        size = self.norm(d)
-        return d / size if size > 0 else self.uniform(len(d))
+        return self.within(d) if d.any() else self.uniform(len(d))
 
-    def norm(self, d: np.ndarray) -> float:
-        """The p-norm."""
+    def size(self, d: np.ndarray) -> float:
+        """The p-norm of the weights."""
+        if np.isinf(self.p):
+            return float(d.max())
         largest = float(d.max())
         return largest * float(((d / largest) ** self.p).sum()) ** (1.0 / self.p) if largest > 0 else 0.0
 
@@ -189,10 +198,10 @@ class Elastic(WeightSet):
             low, high = (middle, high) if self.size(weights(middle)) > 1.0 else (low, middle)
         return weights(high)
 
-    def uniform(self, n_kernels):
-        # mix n d^2 + (1 - mix) n d = 1
-        linear, square = (1.0 - self.mix) * n_kernels, self.mix * n_kernels
-        return np.full(n_kernels, 2.0 / (linear + np.sqrt(linear * linear + 4.0 * square)))
+    def within(self, weights):
+        # t d with mix sum(d^2) t^2 + (1 - mix) sum(d) t = 1
+        linear, square = (1.0 - self.mix) * float(weights.sum()), self.mix * float((weights * weights).sum())
+        return 2.0 / (linear + np.sqrt(linear * linear + 4.0 * square)) * weights
 
 
 class Groups(WeightSet):
@@ -218,11 +227,11 @@ class Groups(WeightSet):
     def __init__(self, labels: Any, p: float = 2.0):
         _, self.members = np.unique(np.asarray(labels), return_inverse=True)
         self.p = float(p)
-        self.within: WeightSet = Simplex() if p == 1 else NormBall(p)
+        self._inside: Simplex | NormBall = Simplex() if p == 1 else NormBall(p)
         self.parts = [np.flatnonzero(self.members == g) for g in range(self.members.max() + 1)]
 
     def best(self, energies):
-        inside = [self.within.best(energies[part]) for part in self.parts]
+        inside = [self._inside.best(energies[part]) for part in self.parts]
         values = [float(d @ energies[part]) for d, part in zip(inside, self.parts, strict=True)]
         chosen, weights = int(np.argmax(values)), np.zeros(len(energies))
         weights[self.parts[chosen]] = inside[chosen]
@@ -233,17 +242,14 @@ class Groups(WeightSet):
         for g, part in enumerate(self.parts):
             u = squares[part]
             if u.any():
-                inside = self.within.cheapest(u)
+                inside = self._inside.cheapest(u)
                 used = u > 0
                 norms[g] = np.sqrt(float((u[used] / inside[used]).sum()))  # what the group costs at size one, its root
                 weights[part] = inside
         return weights * (norms / norms.sum())[self.members]
 
-    def uniform(self, n_kernels):
-        weights = np.empty(n_kernels)
-        for part in self.parts:
-            weights[part] = self.within.uniform(len(part)) / len(self.parts)
-        return weights
+    def within(self, weights):
+        return weights / sum(self._inside.size(weights[part]) for part in self.parts)
 
 
 @dataclass(frozen=True, eq=False)

@@ -312,7 +312,7 @@ class KernelWeightsSolver(BaseEstimator, ABC):
         ----------
         problem : KernelWeightsProblem
         start : array of shape (n_kernels,), default=None
-            First weights, of the set; None: equal ones.
+            First weights, of which the largest multiple in the set is taken; None: equal ones.
         callback : callable, default=None
             Called with a `Progress` after every trial, whose violation is the gap; a true value stops the run.
 
@@ -322,7 +322,7 @@ class KernelWeightsSolver(BaseEstimator, ABC):
         """
         self.check(problem)
         search = Search(problem, self, callback)
-        search.try_weights(problem.weights.uniform(len(problem.stack)) if start is None else start)
+        search.try_weights(problem.weights.within(np.ones(len(problem.stack)) if start is None else start))
         if search.status is None:
             self._run(search)
         return search.result(search.status or "stalled")
