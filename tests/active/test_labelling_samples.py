@@ -12,7 +12,7 @@ from matplotlib import image as images
 from scipy import sparse
 
 from mercer.active import SVG
-from mercer.active.serving.layout import graph_places, tree_places
+from mercer.active.serving.layout import LETTER, graph_places, tree_places
 from mercer.active.serving.samples import MOST_LETTERS, MOST_ROWS, Shown, picture, sample_at
 from mercer.data import Graph, RowBlocks, Sequences, Series, Tree
 
@@ -59,7 +59,10 @@ def test_wide_rows_and_long_texts_say_what_is_left_out():
     ("value", "kind"),
     [
         ("GATTACA", "sequence"),
-        ("CC(=O)Oc1ccccc1", "sequence"),
+        ("MKV-LA*", "sequence"),
+        ("0110", "sequence"),
+        ("CC(=O)Oc1ccccc1", "text"),
+        ("Thanks!", "text"),
         ("two words", "text"),
         ("中文没有空格", "text"),
         ("", "text"),
@@ -186,4 +189,18 @@ def test_leaves_of_a_tree_stand_in_their_order_below_their_parents():
     assert places[:, 1].tolist() == [0, 1, 2, 3, 2, 3, 1, 2]
     x = places[:, 0]
     assert x[3] < x[5] < x[7]
+    assert x.min() > 0
     assert x[1] == (x[2] + x[4]) / 2 and x[0] == (x[1] + x[6]) / 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["(S (LONGLABEL a) (LONGLABEL b))", "(averylongroot a b)", "(S (A (B (VERYLONGLABEL x) y)) (C (LONG z)))", "a"],
+)
+def test_labels_of_a_tree_do_not_touch(text):
+    places, _, labels = tree_places(Tree.from_string(text))
+    half = LETTER * np.array([len(label) for label in labels]) / 2
+    assert (places[:, 0] - half).min() > 0
+    for level in np.unique(places[:, 1]):
+        on = np.flatnonzero(places[:, 1] == level)
+        assert np.all((places[on, 0] + half[on])[:-1] < (places[on, 0] - half[on])[1:])
