@@ -642,7 +642,15 @@ def test_classes_among_the_answers_are_enough():
     learner = ActiveLearner(SVC(), POOL)
     learner.tell([0, 40], [1, 2])
     with learner.serve(block=False, open_browser=False) as page:
-        assert Client(page).state()["classes"] == ["1", "2"]
+        client = Client(page)
+        assert client.state()["classes"] == ["1", "2"]
+        with page.paused():
+            learner.tell(20, 0)  # a class that comes later is asked for from then on
+        state = client.state()
+        assert (state["status"], state["classes"], len(state["keys"])) == ("asking", ["1", "2", "0"], 3)
+        assert state["recent"][0] == {"index": 20, "label": 2}
+        client.act(state["question"], "answer", 2)
+        assert learner.labels_.tolist() == [1, 2, 0, 0]
 
 
 def test_a_port_in_use_is_named(page, learner):
