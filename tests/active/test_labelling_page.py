@@ -83,8 +83,8 @@ class Page:
         self.browser, self.page = browser, page
 
     def wait(self, condition):
-        """Wait for what the page is to do; a fault of its script, or half a minute of nothing, is told."""
-        for _ in range(1500):
+        """Wait for what the page is to do; a fault of its script, or many seconds of nothing, is told."""
+        for _ in range(600):
             if found := condition():
                 return found
             complaints = [entry["message"] for entry in self.browser.get_log("browser")]
