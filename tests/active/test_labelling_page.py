@@ -156,7 +156,7 @@ def test_answers_by_mouse_and_by_key(look):
     page.type("R")
     page.answered(3)
     assert learner.labels_.tolist() == ["right", "left", "right"] and learner.labelled_[0] == first
-    assert page.text("#progress") == "3 answers, 38 samples left"
+    assert page.text("#progress") == "3 answers, 38 samples left" and page.shown("#kept")
 
 
 def test_a_whole_labelling_without_a_mouse(look):
@@ -260,15 +260,16 @@ def test_the_last_answer_can_be_corrected(look):
     page.wait(lambda: page.text("#question") == f"Sample {first} was “left”. What is it?")
     assert page.text("#sample dd") == f"{POOL[first, 0]:.6g}"
     assert page.script("document.activeElement.id") == "question"
-    assert "given" in page.button("left").get_attribute("class")
+    assert page.button("left").value_of_css_property("box-shadow") != "none"
     page.press(Keys.ESCAPE)
     page.wait(lambda: page.text("#question") == f"What is sample {following}?")
     assert page.text("#sample dd") == f"{POOL[following, 0]:.6g}"
     page.click("Correct last answer")
     page.wait(lambda: page.shown("#keep"))
+    question = page.script("state.question")
     page.type("l")  # as it was
     page.wait(lambda: not page.shown("#keep"))
-    assert learner.labels_.tolist() == ["left"]
+    assert learner.labels_.tolist() == ["left"] and page.script("state.question") == question
     page.click("Correct last answer")
     page.wait(lambda: page.shown("#keep"))
     page.click("right")
@@ -526,6 +527,7 @@ def test_samples_of_every_kind_are_drawn_within_the_page(look, kind, width):
 def test_text_is_shown_as_it_is(look):
     page = look(make_learner(), show=["GATTACAGATTACA  <i>&amp;\n new line"] * 41).ready()
     assert page.script("document.querySelector('#sample p').textContent") == "GATTACAGATTACA  <i>&amp;\n new line"
+    assert page.text("#sample") == "GATTACAGATTACA  <i>&amp;\n new line"
 
 
 def test_sequences_have_places(look):
@@ -554,6 +556,57 @@ def test_few_values_stand_below_each_other_and_many_side_by_side(look):
         page = look(make_learner(), show=np.zeros((41, n))).ready()
         columns = page.script("getComputedStyle(document.querySelector('#sample dl')).gridTemplateColumns.split(' ')")
         assert len(columns) >= wanted and (n > 4 or len(columns) == 1)
+
+
+def test_edges_of_graphs(look):
+    graph = Graph(4, [(0, 1), (1, 2), (2, 2), (2, 3)], node_labels="CNCO", edge_labels="abcd")
+    for shown, arrows in ((graph, 0), (graph.replace(directed=True), 3)):
+        page = look(make_learner(), show=[shown] * 41).ready()
+        drawn = {
+            name: len(page.browser.find_elements(By.CSS_SELECTOR, f"#sample {name}"))
+            for name in ("line.edge", "circle.edge", ".arrow", ".c0", ".c1", ".c2")
+        }
+        assert drawn == {"line.edge": 3, "circle.edge": 1, ".arrow": arrows, ".c0": 2, ".c1": 1, ".c2": 1}
+        words = [text.text for text in page.browser.find_elements(By.CSS_SELECTOR, "#sample text")]
+        assert words == [*"abcd", *"CNCO"]
+
+
+def test_what_is_left_out_is_counted(look):
+    page = look(make_learner(), show=np.zeros((41, 1700))).ready()
+    assert page.text("#sample").endswith("and 1,500 more columns")
+
+
+def test_a_long_series_fills_the_frame(look):
+    page = look(make_learner(), show=Series.pack([np.arange(2500.0)] * 41)).ready()
+    points = page.find("#sample polyline").get_attribute("points").split()
+    ends = [[float(v) for v in point.split(",")] for point in (points[0], points[-1])]
+    assert np.allclose(ends, [[34, 302], [632, 14]], atol=0.5)
+
+
+def test_a_class_that_comes_later_has_a_button(look):
+    learner = make_learner(classes=None)
+    learner.tell([0, 40], CLASSES)
+    page = look(learner).ready()
+    with page.page.paused():
+        learner.tell(20, "middle")
+    page.answered(3)
+    page.click("middle")
+    page.answered(4)
+    assert learner.labels_.tolist() == ["left", "right", "middle", "middle"]
+
+
+def test_twelve_classes_on_a_telephone(look):
+    page = look(make_learner(classes=[f"automobile {i}" for i in range(12)]), title="What is in the picture?")
+    size = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
+    page.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        page.ready()
+        assert page.find("#progress").rect["width"] > 300
+        assert page.script("document.documentElement.scrollWidth <= innerWidth")
+        last = page.button("automobile 11")
+        assert page.script("arguments[0].getBoundingClientRect().bottom <= innerHeight", last)
+    finally:
+        page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def test_long_labels_of_nodes_are_written_out(look):
@@ -620,9 +673,27 @@ def test_charts_are_drawn(look):
         page.answered(n + 1)
     for place in ("#values", "#agreement", "#band"):
         assert page.find(f"{place} svg").get_attribute("aria-label")
-    assert page.find("#values .shade").rect["width"] > 0
-    assert len(page.browser.find_elements(By.CSS_SELECTOR, "#values .bar")) > 1
-    assert len(page.find("#agreement polyline").get_attribute("points").split()) > 5
+
+    def numbers(selector, *names):
+        found = page.browser.find_elements(By.CSS_SELECTOR, selector)
+        return np.array([[float(one.get_attribute(name)) for name in names] for one in found])
+
+    # The frame of a chart is 258 wide, from 34, and 92 high, from 106 up.
+    state = page.script("state")
+    histogram, edges = state["histogram"], np.array(state["histogram"]["edges"])
+    place = 34 + 258 * (np.array([-1.0, 1.0, histogram["value"], *edges]) - edges[0]) / (edges[-1] - edges[0])
+    assert np.allclose(numbers("#values .shade", "x", "width"), [[place[0], place[1] - place[0]]])
+    assert np.allclose(numbers("#values .mark", "x1", "x2"), place[2])
+    counts = np.array(histogram["counts"])
+    bars = numbers("#values .bar", "x", "height")
+    assert np.allclose(bars[:, 0], 0.4 + place[3:-1][counts > 0])
+    assert np.allclose(bars[:, 1], 92 * counts[counts > 0] / counts.max())
+    assert set(page.text("#values svg").split()) == {str(counts.max()), "−1", "0", "+1", "this", "one"}
+    for name, top in (("agreement", 1.0), ("band", max(v for v in state["curve"]["band"] if v is not None))):
+        known = [(n, v) for n, v in zip(state["curve"]["answers"], state["curve"][name], strict=True) if v is not None]
+        wanted = [[34 + 258 * n / 12, 106 - 92 * v / top] for n, v in known]
+        points = page.find(f"#{name} polyline").get_attribute("points").split()
+        assert np.allclose([list(map(float, point.split(","))) for point in points], wanted)
     assert page.text("#values-title") == "Decision values: ← left, right →"
     assert len(page.browser.find_elements(By.CSS_SELECTOR, "#recent button")) == 8
 
