@@ -385,6 +385,7 @@ def test_an_answer_that_cannot_be_kept_is_not_taken(page, learner, monkeypatch):
     state = client.state()
     assert failure["state"] == state
     assert (state["status"], state["index"], state["answers"]) == ("asking", asked["index"], 0)
+    assert client.act(asked["question"], "answer", 1) == (409, state)  # sent again, it is not told that it was taken
     assert client.answer()[0] == 200 and len(learner.labelled_) == 1
 
 
