@@ -275,6 +275,7 @@ def test_the_last_answer_can_be_corrected(look):
     page.click("right")
     page.wait(lambda: page.text("#notice") == f"Sample {first} is now “right”.")
     assert learner.labels_.tolist() == ["right"] and page.index not in learner.labelled_
+    assert page.text("#question") == f"What is sample {page.index}?" and not page.shown("#keep")
 
 
 def test_a_key_before_the_old_sample_is_on_show_answers_nothing(look):

@@ -456,6 +456,7 @@ def test_charts_follow_the_learner(page, learner):
     last = [a.predicted == a.answer for a in learner.history_[-20:]]
     assert state["curve"]["agreement"][-1] == np.mean(last)
     assert state["curve"]["answers"] == list(range(1, 26))
+    assert [old["index"] for old in state["recent"]] == learner.labelled_[:-9:-1].tolist()
 
 
 def test_long_curves_are_thinned_out_and_keep_their_end():
@@ -487,6 +488,7 @@ def test_several_classes_have_distances():
             _, state = client.answer(lambda i: np.searchsorted([-0.3, 0.3], POOL[i, 0]))
     assert set(learner.labels_) == {"a", "b", "c"}
     assert state["histogram"]["sides"] is None and state["histogram"]["edges"][0] == 0
+    assert state["histogram"]["band"] == [0, 1]
     assert state["histogram"]["value"] == learner.closeness()[state["index"]]
 
 
@@ -519,6 +521,7 @@ def test_precomputed_kernels_show_the_samples():
         (["-1", "+1"], [["-"], ["+"]]),
         (["stage 1", "stage 2"], [["1"], ["2"]]),
         (["A", "a"], [["a"], ["2"]]),
+        (["a", "a "], [["a"], ["2", "b"]]),
         (["?", "why?"], [["1"], ["2", "w"]]),
         (["True", "False"], [["1", "t"], ["2", "f"]]),
     ],
