@@ -65,6 +65,7 @@ def _spread(distances: np.ndarray) -> np.ndarray:
         return np.zeros((1, 2))
     centred = distances**2 - (distances**2).mean(axis=0)
     values, vectors = np.linalg.eigh(-0.5 * (centred - centred.mean(axis=1, keepdims=True)))
+    # Widest from left to right, as pages are.
     places = vectors[:, :-3:-1] * np.sqrt(np.maximum(values[:-3:-1], 0.0))
     # Nodes that scaling puts on one spot would stay there: a little disorder takes them apart.
     places = places + 0.05 * np.random.default_rng(0).normal(size=places.shape)
@@ -76,13 +77,7 @@ def _spread(distances: np.ndarray) -> np.ndarray:
         now = np.linalg.norm(places[:, None] - places[None], axis=2) + np.eye(n)
         pull = weights * distances / np.maximum(now, 1e-9)
         places = inverse @ (pull.sum(axis=1, keepdims=True) * places - pull @ places)
-    return _level(places)
-
-
-def _level(places: np.ndarray) -> np.ndarray:
-    """The drawing turned so that it is widest from left to right, as pages are."""
-    _, axes = np.linalg.eigh(np.cov(places.T))
-    return places @ axes[:, ::-1]
+    return places
 
 
 def tree_places(tree: Tree) -> tuple[np.ndarray, list[tuple[int, int]], list[Any]]:
