@@ -639,6 +639,20 @@ def test_large_numbers_fit_beside_their_axes(look):
     assert page.script("[0, 41, 9999, 123456, 1000000].map(short)") == ["0", "41", "9,999", "123K", "1M"]
 
 
+def test_a_band_too_narrow_for_its_numbers_has_the_end_of_the_axis(look):
+    page = look(make_learner()).ready()
+    histogram = {
+        "counts": [3, 1],
+        "edges": [-148, 0, 148],
+        "sides": CLASSES,
+        "band": [-1, 1],
+        "inside": 0,
+        "value": None,
+    }
+    page.script("showHistogram($('values'), arguments[0])", {**histogram, "ticks": [[-1, "−1"], [0, "0"], [1, "+1"]]})
+    assert page.text("#values svg").split() == ["3", "0", "150"]
+
+
 EVIL = "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script>'\"&"
 
 

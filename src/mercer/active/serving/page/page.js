@@ -238,7 +238,7 @@ function showHistogram(place, h) {
   chart.yTick(top, short(top));
   const apart = chart.px(1) - chart.px(0) > 24;  // else the edges of the band are too close to be told apart
   for (const [x, text] of h.ticks) if (apart || x === 0) chart.xTick(x, text);
-  if (!apart) chart.xTick(ends[1], ends[1].toPrecision(2));
+  if (!apart) chart.xTick(ends[1], short(Number(ends[1].toPrecision(2))));
   place.replaceChildren(chart.svg);
 }
 
