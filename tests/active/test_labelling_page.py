@@ -171,6 +171,7 @@ def test_a_whole_labelling_without_a_mouse(look):
     assert np.array_equal(learner.label_pool() == "right", POOL[::8, 0] > 0)
     assert page.text("#question") == "Nothing is left to ask. Press Finish, or correct an answer."
     assert not page.shown("#answers") and not page.shown("#skip") and not page.shown("#sample")
+    assert page.script("state.advice") and not page.shown("#advice")
     page.type(Keys.BACKSPACE)
     page.wait(lambda: page.shown("#answers") and page.shown("#sample"))
 
@@ -532,6 +533,20 @@ def test_text_is_shown_as_it_is(look):
     page = look(make_learner(), show=["GATTACAGATTACA  <i>&amp;\n new line"] * 41).ready()
     assert page.script("document.querySelector('#sample p').textContent") == "GATTACAGATTACA  <i>&amp;\n new line"
     assert page.text("#sample") == "GATTACAGATTACA  <i>&amp;\n new line"
+
+
+def test_long_texts_stay_in_their_frame(look):
+    page = look(make_learner(), show=["!" * 20_000] * 41).ready()
+    assert page.script("$('sample').scrollWidth <= $('sample').clientWidth")
+    page.browser.execute_script("$('sample').scrollTop = 100")
+    assert page.script("$('sample').scrollTop") == 100
+    assert page.find("#sample").value_of_css_property("overflow") == "auto"
+
+
+def test_small_images_keep_their_pixels(look):
+    page = look(make_learner(), show=np.zeros((41, 8, 8))).ready()
+    assert page.find("#sample img").value_of_css_property("image-rendering") == "pixelated"
+    assert page.find("#sample img").rect["width"] == 24 * 8
 
 
 def test_sequences_have_places(look):
