@@ -59,9 +59,9 @@ def test_columns_that_do_not_fit_are_made_again(rng, monkeypatch):
     X, y = data(rng)
     learner = ActiveLearner(SVC(RBF(0.3)), X, y, stop=None, memory=150 * 8 * 5.5 / 2**20)
     learner.learn(60)
-    assert len(learner._scores._columns) == 5
+    assert len(learner._lessons.follower.scores()._columns) == 5
     np.testing.assert_allclose(learner.decision(), learner.estimator_.decision_function(X), rtol=0, atol=1e-9)
-    learner._scores._sums += 1.0  # an error, as rounding might make one: it goes away by itself
+    learner._lessons.follower.scores()._sums += 1.0  # an error, as rounding might make one: it goes away by itself
     monkeypatch.setattr(module, "UPDATES", 3)
     learner.learn(4)
     np.testing.assert_allclose(learner.decision(), learner.estimator_.decision_function(X), rtol=0, atol=1e-9)
@@ -80,7 +80,7 @@ def test_kernel_values_are_computed_once(rng):
 
     learner = ActiveLearner(SVC(Counting(0.3)), X, y, stop=None).learn(40)
     learner.decision(), learner.query(), learner.in_band()
-    assert sum(calls) == len(learner._scores._columns) <= 40
+    assert sum(calls) == len(learner._lessons.follower.scores()._columns) <= 40
 
 
 @pytest.mark.parametrize("batch", [1, 5])

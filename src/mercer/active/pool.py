@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from scipy.linalg.blas import daxpy
 from scipy.sparse import issparse
+from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from mercer.gram import FunctionGram, Gram, MatrixGram
 from mercer.gram.memory import memory_budget
 from mercer.kernels import Linear, as_kernel
 from mercer.kernels.samples import describe, n_samples, row_blocks, take
-from mercer.machines import KernelMachine
+from mercer.machines import KernelMachine, Machine
 from mercer.machines.expansions import KernelClassifier
 from mercer.multiclass.pairs import pair_number
 from mercer.svm.classification import SupportVectorClassifier
@@ -56,8 +57,19 @@ class Pool:
                 f"{describe(samples)}."
             )
         self.kernel: Any = None  # with its numbers from the pool
-        if isinstance(estimator, KernelMachine) and not self.pairwise:
-            self.kernel = as_kernel(estimator.kernel).resolve(samples)
+        try:
+            self._check(estimator)
+        except ValueError as error:
+            raise ValueError(f"pool must be samples that {type(estimator).__name__} takes: {error}") from error
+
+    def _check(self, estimator: Any) -> None:
+        """Refuse now what no fit would take. Of other estimators nobody knows."""
+        if isinstance(estimator, Machine):
+            clone(estimator)._take_samples(self.samples)
+        if isinstance(estimator, KernelMachine):
+            if not self.pairwise:
+                self.kernel = as_kernel(estimator.kernel).resolve(self.samples)
+            self.gram  # noqa: B018  strings and graphs are checked where they are packed
 
     @cached_property
     def gram(self) -> MatrixGram | FunctionGram:

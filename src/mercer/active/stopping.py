@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.active.answers import objective_of
+from mercer.active.following import objective_of
 from mercer.parameters import Number
 
 __all__ = ["BandEmpty", "Budget", "MistakesLevel", "ObjectiveLevel", "as_stopping_rules", "name_of"]
