@@ -1,5 +1,7 @@
 """Decision values of the pool follow the machine."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import sklearn.svm
@@ -10,6 +12,7 @@ from mercer import SVC, KernelLogisticRegression, LinearSVC, NuSVC, ParzenClassi
 from mercer.active import ActiveLearner
 from mercer.active import pool as module
 from mercer.kernels import RBF, Spectrum
+from mercer.kernels.samples import take
 
 ESTIMATORS = {
     "SVC": lambda: SVC(RBF(0.3)),
@@ -142,3 +145,61 @@ def test_estimators_of_probabilities_alone(rng):
         learner.in_band()
     with pytest.raises(ValueError, match="stop='band' needs an estimator with decision_function"):
         ActiveLearner(GaussianNB(), X, y)
+
+
+# --- large pools ------------------------------------------------------------------------------------------
+
+MILLION = 1_000_000
+
+
+@pytest.mark.parametrize("container", [np.asarray, csr_array])
+def test_a_million_samples_within_the_memory(container, rng):
+    """Beyond the columns that `memory` allows for, some vectors as long as the pool, however many answers there are."""
+    X = rng.standard_normal((MILLION, 3), dtype=np.float32)
+    y = X[:, 0] > 0.3
+    X[np.abs(X) < 1] = 0
+    pool, memory = container(X), 32
+    tracemalloc.start()
+    learner = ActiveLearner(SVC(RBF(0.5)), pool, y, stop=None, memory=memory, start="spread", batch=4).learn(32)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    vector = 8 * MILLION / 2**20
+    assert len(learner.estimator_.support_) > 16  # kernel values of which would take more
+    assert memory < peak / 2**20 < memory + 9 * vector
+    some = rng.integers(0, MILLION, 1000)
+    np.testing.assert_allclose(
+        learner.decision()[some], learner.estimator_.decision_function(take(pool, some)), atol=1e-5
+    )
+    closest = np.argmin(np.where(np.isin(np.arange(MILLION), learner.labelled_), np.inf, np.abs(learner.decision())))
+    assert learner.query(1) == closest
+
+
+def test_other_estimators_see_the_pool_in_blocks(rng, monkeypatch):
+    monkeypatch.setattr("mercer.kernels.samples.BLOCK_ENTRIES", 256 * 100)
+    X, y = data(rng, n=950)
+    seen = []
+
+    class Watched(GaussianNB):
+        def predict_proba(self, X):
+            seen.append(len(X))
+            return super().predict_proba(X)
+
+    learner = ActiveLearner(Watched(), X, y, stop=None, rule="probability").learn(10)
+    assert max(seen) == 100
+    assert len(learner.probabilities()) == len(learner.decision()) == len(learner.label_pool()) == 950
+    np.testing.assert_array_equal(learner.probabilities(), learner.estimator_.predict_proba(X))
+    rest = np.setdiff1d(np.arange(950), learner.labelled_)
+    assert (learner.label_pool()[rest] == learner.estimator_.predict(X)[rest]).all()
+
+
+@pytest.mark.parametrize("scheme", ["ovo", "ovr"])
+def test_several_classes_in_blocks(scheme, rng, monkeypatch):
+    X, y = data(rng, 4)
+    learner = ActiveLearner(SVC(RBF(0.3), multi_class=scheme), X, y, stop=None, memory=0.01)
+    learner.tell(first_of_each(y), y[first_of_each(y)])
+    expected, values = learner.closeness(), learner.decision()
+    monkeypatch.setattr("mercer.kernels.samples.BLOCK_ENTRIES", 70)
+    again = ActiveLearner(SVC(RBF(0.3), multi_class=scheme), X, y, stop=None, memory=0.01)
+    again.tell(first_of_each(y), y[first_of_each(y)])
+    np.testing.assert_allclose(again.closeness(), expected, atol=1e-12)
+    np.testing.assert_allclose(again.decision(), values, atol=1e-12)
