@@ -27,6 +27,17 @@ def test_band(line):
     assert len(learner.labelled_) < 20
 
 
+def test_copies_of_support_vectors_are_on_the_edge(line):
+    """They are not inside the band by rounding, and nobody is asked about them."""
+    X, y = line
+    once = ActiveLearner(SVC("linear", C=1e6), X, y).learn()
+    twice = ActiveLearner(SVC("linear", C=1e6), np.repeat(X, 20, axis=0), np.repeat(y, 20)).learn()
+    assert once.stopped_ == twice.stopped_ == "band"
+    assert (twice.label_pool() == np.repeat(y, 20)).all()
+    asked = np.unique(twice.labelled_ // 20)
+    assert len(asked) == len(twice.labelled_) < 20
+
+
 def test_budget(line):
     X, y = line
     learner = ActiveLearner(SVC("linear"), X, y, stop=None, budget=7, batch=3).learn()
@@ -91,6 +102,9 @@ def test_majority_rule():
         for rule in error:
             learner = ActiveLearner(SVC("linear", C=np.inf), X[:200], y[:200], stop=None, budget=60, rule=rule).learn()
             error[rule] += np.mean(learner.predict(X[200:]) != y[200:]) / 5
+        learner = ActiveLearner(SVC("linear", C=np.inf), X[:200], y[:200]).learn()  # the band says so, too
+        assert 45 < len(learner.labelled_) < 70
+        assert (learner.label_pool() == y[:200]).all()
     assert error["closest"] < 0.02
     assert error["random"] > 0.08
 

@@ -411,7 +411,8 @@ class ActiveLearner:
         Returns
         -------
         bool ndarray of shape (n,)
-            Where `closeness` is below 1; skipped samples do not count.
+            Where `closeness` is below 1, by more than 1e-3: who is closer to the edge, such as a copy of a support
+            vector, lies on it. Skipped samples do not count.
         """
         if not self._lessons.follower.has_band:
             raise ValueError(f"The margin band needs an estimator with decision_function, got {self.estimator!r}.")

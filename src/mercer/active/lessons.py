@@ -10,7 +10,9 @@ from mercer.active.journal import AnswerJournal
 
 __all__ = ["Lessons"]
 
-MARGIN = 1.0  # the decision value at the edge of the margin band
+# A sample is inside the margin band if its decision value is below 1 by more than machines are accurate to by default.
+# Support vectors lie on the edge, up to that accuracy and to rounding; so do their copies, which tell nothing new.
+EDGE = 1.0 - 1e-3
 
 
 class Lessons:
@@ -67,7 +69,7 @@ class Lessons:
 
     def in_band(self) -> np.ndarray:
         """Which of the samples that may be asked for lie within the margin band of the machine."""
-        return self.told.open & (self.follower.scores().closeness() < MARGIN)
+        return self.told.open & (self.follower.scores().closeness() < EDGE)
 
     def go_on(self, journal: AnswerJournal) -> None:
         """Take what a file holds, and learn it.
@@ -113,5 +115,5 @@ class Lessons:
         if self.follower.machine is None:
             return [None] * len(numbers), [False] * len(numbers)
         scores = self.follower.scores()
-        inside = scores.closeness()[numbers] < MARGIN if self.follower.has_band else np.zeros(len(numbers), dtype=bool)
+        inside = scores.closeness()[numbers] < EDGE if self.follower.has_band else np.zeros(len(numbers), dtype=bool)
         return scores.predict(np.array(numbers)).tolist(), inside.tolist()
