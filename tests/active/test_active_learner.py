@@ -144,6 +144,15 @@ def test_a_corrected_answer(rng):
     assert learner.history_[-1].gain == pytest.approx(learner.history_[-1].objective - right.history_[-1].objective)
 
 
+def test_corrected_to_what_it_was(tmp_path):
+    learner = ActiveLearner(SVC("linear"), np.arange(5.0)[:, np.newaxis], path=tmp_path / "answers")
+    learner.tell([0, 4], ["a", "b"])
+    machine, written = learner.estimator_, (tmp_path / "answers").read_bytes()
+    learner.correct(4, "b")
+    assert learner.estimator_ is machine
+    assert (tmp_path / "answers").read_bytes() == written
+
+
 def test_corrected_to_one_class():
     learner = ActiveLearner(SVC("linear"), np.arange(5.0)[:, np.newaxis])
     learner.tell([0, 4], ["a", "b"])
@@ -341,6 +350,7 @@ def test_the_gain_is_that_of_the_margin(rng):
         ({"classes": ["a", 1]}, r"classes must be all strings or all numbers, got \['a', 1\]"),
         ({"memory": -1}, "memory must be"),
         ({"n_threads": 0}, "n_threads must be"),
+        ({"random_state": -1}, r"random_state must be an int >= 0 and < 2\*\*32, .* got -1"),
         ({"oracle": [1, 2]}, "oracle must be callable or have one label for each of 4 samples"),
         ({"pool": np.empty((0, 2))}, "pool must have at least one sample"),
         ({"estimator": SVC("precomputed")}, "pool must be the square kernel matrix"),

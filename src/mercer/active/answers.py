@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Answer", "History", "Told"]
+__all__ = ["Answer", "History", "Told", "as_label", "check_kinds"]
 
 
 @dataclass(frozen=True)

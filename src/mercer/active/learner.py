@@ -598,5 +598,8 @@ def named(rule: Any) -> Any:
 
 def seed_of(random_state: Any) -> int:
     """A seed, drawn by chance unless it is one."""
-    drawn = random_state if isinstance(random_state, Integral) else check_random_state(random_state).randint(2**31 - 1)
-    return int(drawn)
+    if not isinstance(random_state, Integral):
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    if not 0 <= int(random_state) < 2**32:
+        raise ValueError(f"random_state must be an int >= 0 and < 2**32, a generator or None, got {random_state!r}.")
+    return int(random_state)
