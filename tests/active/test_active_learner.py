@@ -347,6 +347,7 @@ def test_the_gain_is_that_of_the_margin(rng):
         ({"batch": 1.5}, "batch must be an int >= 1, got 1.5"),
         ({"diversity": 2}, "diversity must be a float >= 0 and <= 1, got 2"),
         ({"classes": ["a"]}, r"classes must be at least two, got \['a'\]"),
+        ({"classes": 2}, "classes must be a sequence of at least two, got 2"),
         ({"classes": ["a", 1]}, r"classes must be all strings or all numbers, got \['a', 1\]"),
         ({"memory": -1}, "memory must be"),
         ({"n_threads": 0}, "n_threads must be"),

@@ -111,6 +111,8 @@ class Told:
 
     def __init__(self, n: int, classes: Any):
         self.given = classes is not None
+        if self.given and not isinstance(classes, Iterable):
+            raise ValueError(f"classes must be a sequence of at least two, got {classes!r}.")
         self.classes = {label: label for label in map(as_label, classes if self.given else ())}
         if self.given and len(self.classes) < 2:
             raise ValueError(f"classes must be at least two, got {classes!r}.")

@@ -52,7 +52,7 @@ class ActiveLearner:
         `tell` alone.
     rule : {"closest", "random", "farthest", "probability", "maxmin", "ratio"} or callable, default="closest"
         What is asked for, see Notes. A callable gets the learner and the numbers of the samples that may be asked for,
-        and gives a number for each of them: the smallest comes first.
+        and gives a number for each of them: the smallest comes first. Differences below 1e-9 are none.
     stop : {"band", "objective", "mistakes"}, callable, several of them or None, default="band"
         When to stop: `BandEmpty`, `ObjectiveLevel`, `MistakesLevel`, whichever speaks first. It is only advice for
         those who `query`.
