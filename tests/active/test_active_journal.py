@@ -128,6 +128,15 @@ def test_before_two_classes_are_known(path, data):
     assert (ActiveLearner.load(path, MACHINE, X).query(4) == learner.query(4)).all()
 
 
+def test_skipped_again_nothing_is_written(path, data):
+    X, _ = data
+    learner = ActiveLearner(MACHINE, X, path=path)
+    learner.skip([3, 5])
+    written = path.read_bytes()
+    learner.skip([5, 3])
+    assert path.read_bytes() == written
+
+
 def test_settings_come_back(path, data):
     X, y = data
     ActiveLearner(MACHINE, X, path=path, rule="farthest", stop=("band", "mistakes"), budget=9, classes=["hit", "none"])

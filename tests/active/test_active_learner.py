@@ -102,6 +102,15 @@ def test_fits_go_on_from_the_last_one(rng):
     assert learner.estimator_.n_iter_ < cold.n_iter_
 
 
+def test_the_machine_is_one_like_any_other(rng):
+    """Who fits it to other samples has a fit from nothing."""
+    X, y = data(rng)
+    machine = ActiveLearner(SVC(RBF(0.3)), X, y, stop=None).learn(40).estimator_
+    cold = clone(machine).fit(X[:50], y[:50])
+    assert machine.fit(X[:50], y[:50]).n_iter_ == cold.n_iter_
+    assert (machine.dual_coef_ == cold.dual_coef_).all()
+
+
 def test_labels_by_their_places(rng):
     """A series with an index of its own is read from its first entry to its last."""
     X, y = data(rng, 30)
@@ -183,6 +192,21 @@ def test_kinds_of_labels(labels):
     assert learner.labels_.tolist() == [labels[0], labels[1], labels[0]]
     assert learner.label_pool().tolist() == [labels[0]] * 4 + [labels[1]] * 3
     assert type(learner.history_[-1].answer) in (str, int, float, bool)
+
+
+def test_answers_are_kept_as_their_classes_are():
+    learner = ActiveLearner(SVC("linear"), np.arange(7.0)[:, np.newaxis], classes=[0, 1])
+    learner.tell([0, 6], [False, 1.0])
+    learner.correct(0, True)
+    assert [type(answer.answer) for answer in learner.history_] == [int, int]
+
+
+def test_the_only_answer_may_become_of_another_kind():
+    learner = ActiveLearner(SVC("linear"), np.arange(7.0)[:, np.newaxis])
+    learner.tell(0, "a")
+    learner.correct(0, 1)
+    learner.tell(6, 2)
+    assert learner.classes_.tolist() == [1, 2]
 
 
 def test_before_there_are_two_classes(rng):

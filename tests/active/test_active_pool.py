@@ -70,6 +70,23 @@ def test_columns_that_do_not_fit_are_made_again(rng, monkeypatch):
     np.testing.assert_allclose(learner.decision(), learner.estimator_.decision_function(X), rtol=0, atol=1e-9)
 
 
+def test_an_interrupted_update_starts_afresh(rng, monkeypatch):
+    X, y = data(rng)
+    learner = ActiveLearner(SVC(RBF(0.3)), X, y, stop=None).learn(20)
+
+    def interrupted(self, samples, changes):
+        self._sums += 1.0
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module.ExpansionScores, "_add", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            learner.learn(1)
+    assert len(learner.labelled_) == 21
+    np.testing.assert_allclose(learner.decision(), learner.estimator_.decision_function(X), rtol=0, atol=1e-9)
+    assert learner.history_[-1].band == learner.in_band().sum()
+
+
 def test_kernel_values_are_computed_once(rng):
     """One column for every support vector there has been, and no more."""
     X, y = data(rng)
