@@ -70,6 +70,19 @@ def test_columns_that_do_not_fit_are_made_again(rng, monkeypatch):
     np.testing.assert_allclose(learner.decision(), learner.estimator_.decision_function(X), rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("method", ["decision_function", "_raw_decision", "_decision_of", "_expansions_of"])
+def test_machines_that_decide_in_their_own_way_are_asked(method, rng):
+    """Of an heir whose decision values are not the sums of before, they are its own."""
+
+    def twice(self, *samples):
+        return 2.0 * getattr(KernelLogisticRegression, method)(self, *samples)
+
+    X, y = data(rng, n=60)
+    heir = type("Heir", (KernelLogisticRegression,), {"__init__": KernelLogisticRegression.__init__, method: twice})
+    learner = ActiveLearner(heir(RBF(0.3)), X, y, stop=None).learn(15)
+    np.testing.assert_array_equal(learner.decision(), learner.estimator_.decision_function(X))
+
+
 def test_an_interrupted_update_starts_afresh(rng, monkeypatch):
     X, y = data(rng)
     learner = ActiveLearner(SVC(RBF(0.3)), X, y, stop=None).learn(20)
