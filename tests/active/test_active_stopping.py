@@ -1,5 +1,7 @@
 """When to stop asking."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import sklearn.svm
@@ -59,6 +61,19 @@ def test_objective(line):
     assert (rises[:-1][known[:-1]] > 1e-3 * objective[4:-1][known[:-1]]).all()
     with pytest.raises(ValueError, match="stop='objective' needs a machine with a dual objective, such as SVC,"):
         ActiveLearner(sklearn.svm.SVC(), X, y, stop="objective").learn()
+
+
+def test_objective_is_level_by_its_own_size(monkeypatch):
+    monkeypatch.setattr("mercer.active.stopping.objective_of", lambda machine: 0.0)
+
+    def speaks(*values):
+        history = [SimpleNamespace(objective=value) for value in values]
+        return ObjectiveLevel(last=2)(SimpleNamespace(is_fitted=True, estimator_=None, history_=history))
+
+    assert speaks(5.0, 5.0, 5.0)
+    assert not speaks(5.0, 5.0)
+    assert speaks(1000.0, 1000.0, 1000.5)
+    assert not speaks(1e-4, 1e-4, 2e-4)
 
 
 def test_mistakes(line):
