@@ -79,7 +79,7 @@ class MistakesLevel:
 
     def __call__(self, learner: Any) -> bool:
         answers = learner.history_[-self.last :]
-        return len(answers) == self.last and all(a.predicted is not None and a.predicted == a.answer for a in answers)
+        return len(answers) == self.last and all(a.predicted == a.answer for a in answers)
 
 
 @dataclass(frozen=True)
