@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GroupKFold, LeaveOneOut, StratifiedKFold, cross_val_score
+from sklearn.metrics import mean_squared_error
+from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from mercer import SVC, KernelRFE, LinearSVC, NuSVC, _native
+from mercer import SVC, SVR, KernelRFE, LinearSVC, NuSVC, NuSVR, _native
 from mercer.errors import DomainError, NotSeparableError
 from mercer.features import backward
 from mercer.features.backward import sizes_of
@@ -65,6 +66,7 @@ def test_the_machine_on_what_is_kept():
     assert not hasattr(selector, "predict_proba")
     likely = KernelRFE(SVC("linear", probability=True), n_features_to_select=6).fit(X, y)
     assert_allclose(likely.predict_proba(X).sum(axis=1), 1.0)
+    assert_allclose(likely.predict_log_proba(X), np.log(likely.predict_proba(X)))
     back = selector.inverse_transform(selector.transform(X))
     assert_array_equal(back[:, selector.support_], X[:, selector.support_])
     assert not back[:, ~selector.support_].any()
@@ -146,7 +148,13 @@ def test_names_of_features():
     frame = pandas.DataFrame(X, columns=list("abcde"))
     selector = KernelRFE(n_features_to_select=2).fit(frame, y)
     assert_array_equal(selector.get_feature_names_out(), np.array(list("abcde"))[selector.support_])
-    assert_array_equal(selector.predict(frame), KernelRFE(n_features_to_select=2).fit(X, y).predict(X))
+    alone = KernelRFE(n_features_to_select=2).fit(X, y)
+    assert_array_equal(selector.predict(frame), alone.predict(X))
+    selector.set_output(transform="pandas")
+    assert selector.transform(frame).columns.tolist() == selector.get_feature_names_out().tolist()
+    assert_array_equal(selector.predict(frame), alone.predict(X))  # and no warning of names that the machine misses
+    with pytest.raises(ValueError, match="feature names should match"):
+        selector.predict(frame[list("edcba")])
 
 
 def test_in_a_pipeline():
@@ -239,6 +247,82 @@ def test_refits_find_the_same_as_the_native_loop(monkeypatch):
     assert_array_equal(slow.cv_results_["mean_test_score"], native.cv_results_["mean_test_score"])
 
 
+# --- regression -------------------------------------------------------------------------------------------
+
+
+def measured(n=40, d=20, n_outputs=1, seed=0):
+    """Values that depend on the first features."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    Y = X[:, :4] @ rng.normal(size=(4, n_outputs)) + 0.1 * rng.normal(size=(n, n_outputs)) + 5.0
+    return X, Y[:, 0] if n_outputs == 1 else Y
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+@pytest.mark.parametrize("machine", [SVR("linear", C=10.0), NuSVR("linear", C=10.0)], ids=["SVR", "NuSVR"])
+def test_values_in_place_of_classes(machine, n_outputs):
+    X, y = measured(n_outputs=n_outputs)
+    selector = KernelRFE(machine, n_features_to_select=4).fit(X, y)
+    assert_array_equal(selector.get_support(indices=True), [0, 1, 2, 3])
+    alone = clone(machine).fit(X[:, :4], y)
+    assert_array_equal(selector.predict(X), alone.predict(X[:, :4]))
+    assert selector.score(X, y) == alone.score(X[:, :4], y) > 0.9
+    assert is_regressor(selector)
+    assert not is_classifier(selector)
+    for name in ("classes_", "decision_function", "predict_proba"):
+        assert not hasattr(selector, name)
+    assert selector.result_.status == "solved"
+
+
+@every_kernel
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_validation_of_values(kernel, n_outputs, monkeypatch):
+    monkeypatch.setattr(backward, "AT_ONCE", 40)  # several native calls for a stretch
+    X, y = measured(n_outputs=n_outputs)
+    machine, weight = SVR(kernel, C=3.0, tol=1e-8), np.random.default_rng(1).integers(0, 3, size=40).astype(float)
+    selector = KernelRFE(machine, step=4, cv=4).fit(X, y, sample_weight=weight)
+    sizes = [20, 16, 12, 8, 4, 1]
+    assert_array_equal(selector.cv_results_["n_features"], sizes)
+    for k, (train, test) in enumerate(KFold(4).split(X)):
+        for size, score in zip(sizes, selector.cv_results_[f"split{k}_test_score"], strict=True):
+            alone = KernelRFE(machine, step=4, n_features_to_select=size).fit(X[train], y[train], weight[train])
+            error = mean_squared_error(y[test], alone.predict(X[test]), sample_weight=weight[test])
+            assert_allclose(score, -error, rtol=1e-5)
+    mean = selector.cv_results_["mean_test_score"]
+    assert selector.n_features_ == sizes[mean.argmax()]
+    held_out = KernelRFE(machine, step=4).fit(X[:30], y[:30], validation=(X[30:], y[30:]))
+    alone = KernelRFE(machine, step=4, n_features_to_select=8).fit(X[:30], y[:30])
+    error = mean_squared_error(y[30:], alone.predict(X[30:]))
+    assert_allclose(held_out.cv_results_["split0_test_score"][3], -error, rtol=1e-5)
+
+
+def test_the_best_size_of_small_values():
+    X, y = measured()
+    sizes = [KernelRFE(SVR("linear", C=unit, epsilon=0.1 * unit, tol=1e-4 * unit), cv=4).fit(X, unit * y).n_features_
+             for unit in (1.0, 1e-9)]  # fmt: skip
+    assert sizes[0] == sizes[1] > 1
+
+
+def test_leaving_one_value_out():
+    X, y = measured(n=20)
+    scores = KernelRFE(SVR("linear"), cv="loo").fit(X, y).cv_results_["mean_test_score"]
+    assert np.isfinite(scores).all()
+    assert scores.argmax() > 10  # most features do not matter
+
+
+def test_wrong_values():
+    X, y = measured()
+    with pytest.raises(ValueError, match="NaN"):
+        KernelRFE(SVR()).fit(X, np.where(y > 5, np.nan, y))
+    with pytest.raises(ValueError, match=r"outputs as y has, got shape \(40, 2\) for \(40,\)"):
+        KernelRFE(SVR()).fit(X, y, validation=(X, np.c_[y, y]))
+    with pytest.raises(ValueError, match="y of validation contains NaN"):
+        KernelRFE(SVR()).fit(X, y, validation=(X, np.where(y > 5, np.nan, y)))
+    weight = np.repeat([1.0, 0.0], 20)
+    with pytest.raises(ValueError, match="samples of positive weight to train on, split 1 has none"):
+        KernelRFE(SVR(), cv=[(np.arange(30), [35, 5]), (np.arange(20, 40), [1])]).fit(X, y, sample_weight=weight)
+
+
 # --- how many, by validation ------------------------------------------------------------------------------
 
 
@@ -281,6 +365,33 @@ def test_ways_to_validate():
     smallest = KernelRFE(cv=3, n_features_to_select=4).fit(X, y)
     assert smallest.cv_results_["n_features"][-1] == 4
     assert not hasattr(smallest.set_params(cv=None).fit(X, y), "cv_results_")
+
+
+def test_many_samples_for_validation():
+    """They need the kernel values between them and the training samples, not those among themselves."""
+    X, y = genes(n=10, d=3, informative=1)
+    new, labels = genes(n=500_000, d=3, informative=1, seed=1)  # whose own matrix would have two terabytes
+    selector = KernelRFE().fit(X, y, validation=(new, labels))
+    alone = KernelRFE(n_features_to_select=1).fit(X, y)
+    assert_allclose(selector.cv_results_["mean_test_score"][-1], alone.score(new, labels))
+
+
+def test_more_samples_for_validation_than_there_is_room(monkeypatch):
+    X, y = genes(n=20, d=8)
+    new, labels = genes(n=60, d=8, seed=1)
+    native = KernelRFE().fit(X, y, validation=(new, labels))
+    refitted = []
+
+    class Spy(backward.Refits):
+        def __init__(self, lesson):
+            super().__init__(lesson)
+            refitted.append(lesson.X_test.shape[0])
+
+    monkeypatch.setattr(backward, "Refits", Spy)
+    monkeypatch.setattr(backward, "LARGEST", 39)  # 20 times 20 and 60 are more than 39 times 39
+    slow = KernelRFE().fit(X, y, validation=(new, labels))
+    assert refitted == [60]
+    assert_array_equal(slow.cv_results_["mean_test_score"], native.cv_results_["mean_test_score"])
 
 
 def test_of_equal_errors_the_fewest_features():
@@ -328,6 +439,7 @@ def test_samples_of_no_weight():
         ({"n_features_to_select": 6}, "n_features_to_select must be at most n_features=5, got 6"),
         ({"cv": "all"}, "cv must be an int >= 2, 'loo', .* got 'all'"),
         ({"cv": 1}, "cv must be .* got 1"),
+        ({"cv": 0.2}, "cv must be .* got 0.2"),
         ({"n_threads": 0}, "n_threads must be .* got 0"),
         ({"estimator": SVC(C=-1)}, "C must be .* got -1"),
         ({"estimator": SVC(RBF(gamma=np.ones(5)))}, "kernel must have no parameter with a number for every feature"),
@@ -345,7 +457,7 @@ def test_wrong_parameters(parameters, message):
 
 def test_wrong_machines_and_samples():
     X, y = genes(d=5)
-    with pytest.raises(TypeError, match="estimator must be an SVC, a NuSVC or None, got LinearSVC"):
+    with pytest.raises(TypeError, match="estimator must be an SVC, a NuSVC, an SVR, a NuSVR or None, got LinearSVC"):
         KernelRFE(LinearSVC()).fit(X, y)
     with pytest.raises(DomainError):
         KernelRFE(SVC("precomputed")).fit(X, y)
@@ -366,6 +478,10 @@ def test_wrong_validation():
         KernelRFE().fit(X, y, validation=(X, y[1:]))
     with pytest.raises(ValueError, match=r"validation must be a tuple \(X, y\)"):
         KernelRFE().fit(X, y, validation=X)
+    with pytest.raises(ValueError, match="got a list of ndarray"):
+        KernelRFE().fit(X, y, validation=[X, y])
+    with pytest.raises(ValueError, match="no classes but those of y, got '0'"):  # which is not the number
+        KernelRFE().fit(X, y, validation=(X, y.astype(str)))
     with pytest.raises(ValueError, match="two classes to train on in every split, split 0 has one"):
         KernelRFE(cv=[(np.flatnonzero(y == 0), np.flatnonzero(y == 1))]).fit(X, y)
 
