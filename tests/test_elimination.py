@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+import sklearn.svm
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.base import clone, is_classifier, is_regressor
@@ -14,11 +15,15 @@ from sklearn.pipeline import make_pipeline
 
 from mercer import SVC, SVR, KernelRFE, LinearSVC, NuSVC, NuSVR, _native
 from mercer.errors import DomainError, NotSeparableError
-from mercer.features import backward
-from mercer.features.backward import sizes_of
+from mercer.features import backward, elimination
+from mercer.features.backward import EliminationResult, fits_of, sizes_of
 from mercer.gram import MatrixGram
-from mercer.kernels import RBF, Laplacian, Linear, Polynomial, Spectrum
+from mercer.kernels import RBF, Laplacian, Linear, Polynomial, Sigmoid, Spectrum
 from mercer.problems import DualProblems, soft_margin
+from mercer.selection.splits import in_splits
+from mercer.solvers import SMO
+from mercer.solvers.smo import STATUS_NAMES
+from mercer.threads import effective_n_threads, limit_threads
 
 
 def genes(n=30, d=60, n_classes=2, seed=0, informative=4, shift=1.5):
@@ -91,7 +96,8 @@ def test_sizes():
 def test_how_many_are_kept():
     X, y = genes(d=11)
     assert KernelRFE().fit(X, y).n_features_ == 5
-    assert KernelRFE(n_features_to_select=0.3).fit(X, y).n_features_ == 3
+    assert KernelRFE(n_features_to_select=0.35).fit(X, y).n_features_ == 3
+    assert KernelRFE(n_features_to_select=11).fit(X, y).n_features_ == 11
     assert KernelRFE(n_features_to_select=0.01).fit(X, y).n_features_ == 1
     everything = KernelRFE(n_features_to_select=1.0).fit(X, y)
     assert everything.n_features_ == 11
@@ -187,6 +193,17 @@ def test_every_fit_is_certified(kernel, n_classes):
     assert_allclose(result.objectives[30], alone.objective, rtol=1e-8)
 
 
+def test_certificates_of_several_machines():
+    numbers = np.array([[[1.0, 0.1, 0.02], [2.0, 0.3, 0.01]], [[3.0, 0.0, 0.0], [4.0, 0.0, 0.0]]])
+    counts = np.array([[[5, 0], [6, STATUS_NAMES.tolist().index("max_iter")]], [[7, 0], [8, 0]]])
+    fits = fits_of(numbers, counts, Linear())
+    for found, expected in zip(fits, [[3.0, 7.0], [0.4, 0.0], [0.02, 0.0], [11, 15]], strict=False):
+        assert_allclose(found, expected)
+    assert fits.statuses.tolist() == ["max_iter", "solved"]
+    assert EliminationResult.joined([2, 1], [fits]).status == "max_iter"  # the worst, not the last
+    assert fits_of(numbers, counts, Sigmoid()).statuses.tolist() == ["max_iter", "indefinite"]
+
+
 def test_a_huge_feature_leaves_no_rounding_behind():
     X, y = genes()
     huge = 1e7 * np.random.default_rng(5).choice([-1.0, 1.0], size=(len(y), 1))
@@ -221,7 +238,33 @@ def test_gap_tol_and_limits():
     with pytest.warns(ConvergenceWarning) as told:
         stopped = KernelRFE(SVC("rbf", max_iter=5), n_features_to_select=18).fit(X, y)
     assert stopped.result_.status == "max_iter"
+    with pytest.warns(ConvergenceWarning, match="max_seconds"):
+        stopped = KernelRFE(SVC("rbf", C=100.0, max_seconds=1e-9), n_features_to_select=18).fit(X, y)
+    assert stopped.result_.status == "max_seconds"
     assert "A fit of KernelRFE did not reach a proved optimum (status max_iter)" in str(told[-1].message)
+
+
+def test_solvers_and_callbacks_of_the_machine():
+    X, y = genes(d=8)
+    native = KernelRFE(n_features_to_select=2).fit(X, y)
+    told, solved = [], []
+
+    class Spy(SMO):
+        def solve_many(self, problems, *others):
+            solved.append(len(problems))
+            return super().solve_many(problems, *others)
+
+    for machine in (SVC("linear", solver=Spy()), SVC("linear", callback=told.append)):
+        slow = KernelRFE(machine, n_features_to_select=2).fit(X, y)
+        assert_array_equal(slow.order_, native.order_)
+    assert solved == [1] * 7  # with 8, 7, ... 2 features
+    assert len(told) >= 7
+
+
+def test_callables_are_kernels():
+    X, y = genes(d=8)
+    slow = KernelRFE(SVC(lambda X, Y: X @ Y.T), n_features_to_select=2).fit(X, y)
+    assert_array_equal(slow.order_, KernelRFE(n_features_to_select=2).fit(X, y).order_)
 
 
 def test_rules_of_kernels_follow_the_features():
@@ -346,6 +389,32 @@ def test_folds_are_eliminations_of_their_own(monkeypatch):
     assert_array_equal(selector.ranking_, whole.ranking_)
 
 
+@pytest.mark.parametrize(("memory", "at_once"), [(100.0, 4), (0.06, 2), (0.01, 0)])
+def test_folds_within_the_memory_of_the_machine(monkeypatch, memory, at_once):
+    X, y = genes(n=30, d=60)  # a fold takes 0.03 megabytes
+    asked = []
+
+    def spy(run, splits, teams):
+        asked.append(teams)
+        return in_splits(run, splits, teams)
+
+    monkeypatch.setattr(elimination, "in_splits", spy)
+    KernelRFE(SVC("linear", memory=memory), step=0.5, cv=5, n_threads=4).fit(X, y)
+    assert asked == [at_once]
+
+
+def test_folds_side_by_side_have_a_thread_each():
+    splits = [(np.array([k]), np.array([k + 1])) for k in range(3)]
+
+    def run(train, test):
+        return int(train[0]), int(test[0]), effective_n_threads()
+
+    with limit_threads(4):
+        assert in_splits(run, splits, 2) == [(0, 1, 1), (1, 2, 1), (2, 3, 1)]
+        assert in_splits(run, splits, 1) == [(0, 1, 4), (1, 2, 4), (2, 3, 4)]
+        assert in_splits(run, splits[:1], 2) == [(0, 1, 4)]
+
+
 def test_ways_to_validate():
     X, y = genes(n=24, d=12)
     loo = KernelRFE(cv="loo").fit(X, y)
@@ -400,6 +469,8 @@ def test_of_equal_errors_the_fewest_features():
     selector = KernelRFE(cv=3).fit(X, y)
     assert_array_equal(selector.cv_results_["mean_test_score"], 1.0)
     assert_array_equal(selector.get_support(indices=True), [7])
+    # Sums in another order round to something else.
+    assert KernelRFE()._best(np.array([[0.1, 0.3], [0.2, 0.2], [0.3, 0.1]]), [2, 1]) == 1
 
 
 def test_noise_stays_at_chance():
@@ -423,6 +494,11 @@ def test_samples_of_no_weight():
     alone = KernelRFE(cv=[(place[train], place[test]) for train, test in folds], step=5).fit(X[used], y[used])
     assert_array_equal(some.order_, alone.order_)
     assert_allclose(some.cv_results_["mean_test_score"], alone.cv_results_["mean_test_score"])
+    assert_allclose(some.decision_function(X[used]), alone.decision_function(X[used]), rtol=1e-9)
+    folds = [(np.arange(20), np.arange(20, 40)), (np.arange(20), np.flatnonzero(~used))]  # the second judges nothing
+    assert "split1_test_score" not in KernelRFE(cv=folds, step=5).fit(X, y, sample_weight=weight).cv_results_
+    with pytest.raises(ValueError, match="cv must hold out samples of positive weight"):
+        KernelRFE(cv=folds[1:]).fit(X, y, sample_weight=weight)
 
 
 # --- what is refused --------------------------------------------------------------------------------------
@@ -433,6 +509,7 @@ def test_samples_of_no_weight():
     [
         ({"step": 0}, "step must be an int >= 1 or a float > 0 and < 1, got 0"),
         ({"step": 1.5}, "step must be .* got 1.5"),
+        ({"step": 1.0}, "step must be .* got 1.0"),
         ({"step": True}, "step must be .* got True"),
         ({"n_features_to_select": 0}, "n_features_to_select must be an int >= 1 or .* <= 1 or None, got 0"),
         ({"n_features_to_select": 1.2}, "n_features_to_select must be .* got 1.2"),
@@ -457,8 +534,10 @@ def test_wrong_parameters(parameters, message):
 
 def test_wrong_machines_and_samples():
     X, y = genes(d=5)
-    with pytest.raises(TypeError, match="estimator must be an SVC, a NuSVC, an SVR, a NuSVR or None, got LinearSVC"):
+    with pytest.raises(TypeError, match="an SVR or a NuSVR of mercer, or None, got LinearSVC"):
         KernelRFE(LinearSVC()).fit(X, y)
+    with pytest.raises(TypeError, match=r"got SVC\(\) of sklearn.svm"):
+        KernelRFE(sklearn.svm.SVC()).fit(X, y)
     with pytest.raises(DomainError):
         KernelRFE(SVC("precomputed")).fit(X, y)
     with pytest.raises(ValueError, match="needs at least 2 classes"):
@@ -488,8 +567,12 @@ def test_wrong_validation():
 
 def test_hard_margins_need_features_that_separate():
     X, y = genes(shift=0.0)
-    with pytest.raises(NotSeparableError, match=r"With \d+ features left: The classes are not separable"):
+    with pytest.raises(NotSeparableError, match=r"With \d+ features left: The classes are not separable") as told:
         KernelRFE(SVC("linear", C=np.inf), n_features_to_select=1).fit(X, y)
+    too_few = int(str(told.value).split()[1])
+    with pytest.raises(NotSeparableError):
+        KernelRFE(SVC("linear", C=np.inf), n_features_to_select=too_few).fit(X, y)
+    KernelRFE(SVC("linear", C=np.inf), n_features_to_select=too_few + 1).fit(X, y)
     kept = KernelRFE(SVC("linear", C=np.inf), n_features_to_select=30).fit(X, y)
     assert kept.score(X, y) == 1.0
 

@@ -10,6 +10,7 @@ from sklearn.model_selection import KFold
 
 from mercer import SVC, SVR, KernelRFE, NuSVC, NuSVR
 from mercer.kernels import RBF, Cosine, Intersection, Laplacian, Linear, Matern, Polynomial, Sigmoid
+from mercer.multiclass import OneVersusRest
 
 N, D = 24, 40
 
@@ -82,7 +83,7 @@ def test_regression_of_sklearn():
     assert_allclose(ours.cv_results_["mean_test_score"][::-1], theirs.cv_results_["mean_test_score"], rtol=1e-5)
 
 
-@pytest.mark.parametrize("multi_class", ["ovr", "ecoc", "weston_watkins"])
+@pytest.mark.parametrize("multi_class", ["ovr", "ecoc", "weston_watkins", OneVersusRest(calibrated=True)])
 def test_schemes(multi_class):
     X, y = genes(n_classes=3, d=15)
 
@@ -103,7 +104,7 @@ def test_kernels_on_counts():
     rng = np.random.default_rng(1)
     y = np.arange(30) % 2
     X = rng.poisson(2.0 + 2.0 * y[:, np.newaxis] * (np.arange(20) < 5)).astype(float)
-    for make in (lambda: SVC("chi2", C=2.0), lambda: SVC(Intersection(), C=0.02)):
+    for make in (lambda: SVC("chi2", C=2.0), lambda: SVC(Intersection(), C=0.02), lambda: SVC("tanimoto")):
         order, _ = eliminate(make, X, y)
         assert_array_equal(KernelRFE(make(), n_features_to_select=1).fit(X, y).order_, order)
 

@@ -218,23 +218,20 @@ def functions_of(lesson: Lesson, gram: Gram) -> Functions:
     machine, y, weight = lesson.machine, lesson.y, lesson.weight
     if isinstance(machine, SVR):
         columns = y.reshape(len(y), -1).T
-        problems = [machine._problem(gram, np.arange(len(y)), column, weight) for column in columns]
-        return Functions(DualProblems.of(problems), lambda values: values.reshape(-1, *y.shape[1:]), has_offset=True)
+        problems = DualProblems.of([machine._problem(gram, np.arange(len(y)), column, weight) for column in columns])
+        return Functions(problems, lambda values: values.reshape(-1, *y.shape[1:]), has_offset=True)
     codes = machine._encode(y, weight)
     plan = machine._scheme.plan(len(machine.classes_), machine.loss)
     tasks = plan.tasks(codes, weight)
     price = weight * machine._class_weights(codes, weight)
 
-    def predict(values: np.ndarray) -> np.ndarray:
-        alone = plan.n_machines == 1
-        found: np.ndarray = machine.classes_[
-            (values[:, 0] > 0).astype(int) if alone else plan.scores(values).argmax(axis=1)
-        ]
-        return found
+    problems = machine._problems_of(plan.scheme, gram, tasks, price[tasks.samples])
 
-    return Functions(
-        machine._problems_of(plan.scheme, gram, tasks, price[tasks.samples]), predict, machine.fit_intercept
-    )
+    def predict(values: np.ndarray) -> np.ndarray:
+        scores = np.c_[-values, values] if plan.n_machines == 1 else plan.scores(values)
+        return np.take(machine.classes_, scores.argmax(axis=1))
+
+    return Functions(problems, predict, machine.fit_intercept)
 
 
 class NativeEngine:
@@ -284,7 +281,7 @@ class NativeEngine:
             effective_n_threads(),
         )
         m = len(problems)
-        fits = self._fits(numbers.reshape(-1, m, 3), counts.reshape(-1, m, 2), kernel)
+        fits = fits_of(numbers.reshape(-1, m, 3), counts.reshape(-1, m, 2), kernel)
         n_fits = len(fits.statuses)
         if "unbounded" in fits.statuses:
             n_left = len(left) - sum(batches[: n_fits - 1])
@@ -292,18 +289,20 @@ class NativeEngine:
         found = self.predict(decisions.reshape(-1, m))
         return Steps(order, losses, found.reshape(n_fits, len(self.tests), *found.shape[1:]), fits)
 
-    def _fits(self, numbers: np.ndarray, counts: np.ndarray, kernel: Kernel) -> Fits:
-        objectives, gaps, violations = np.moveaxis(numbers, 2, 0)
-        names = STATUS_NAMES[counts[..., 1]]
-        if not kernel.definite:
-            names, gaps = np.where(names == "solved", "indefinite", names), np.full(gaps.shape, np.inf)
-        return Fits(
-            objectives=objectives.sum(axis=1),
-            gaps=gaps.sum(axis=1),
-            violations=violations.max(axis=1),
-            iterations=counts[..., 0].sum(axis=1),
-            statuses=np.array([worst(of_fit) for of_fit in names.tolist()], dtype=object),
-        )
+
+def fits_of(numbers: np.ndarray, counts: np.ndarray, kernel: Kernel) -> Fits:
+    """From (objective, gap, violation) and (n_iter, status) of every machine, shapes (n_fits, n_machines, 3 and 2)."""
+    objectives, gaps, violations = np.moveaxis(numbers, 2, 0)
+    names = STATUS_NAMES[counts[..., 1]]
+    if not kernel.definite:
+        names, gaps = np.where(names == "solved", "indefinite", names), np.full(gaps.shape, np.inf)
+    return Fits(
+        objectives=objectives.sum(axis=1),
+        gaps=gaps.sum(axis=1),
+        violations=violations.max(axis=1),
+        iterations=counts[..., 0].sum(axis=1),
+        statuses=np.array([worst(of_fit) for of_fit in names.tolist()], dtype=object),
+    )
 
 
 class Refits:

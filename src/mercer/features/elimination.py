@@ -233,7 +233,10 @@ class KernelRFE(SelectorMixin, MetaEstimatorMixin, Machine):
         super()._check_all()
         machine = self._machine
         if not isinstance(machine, MACHINES):
-            raise TypeError(f"estimator must be an SVC, a NuSVC, an SVR, a NuSVR or None, got {machine!r}.")
+            raise TypeError(
+                "estimator must be an SVC, a NuSVC, an SVR or a NuSVR of mercer, or None, got "
+                f"{machine!r} of {type(machine).__module__}."
+            )
         machine._check_all()
         if machine._precomputed or as_kernel(machine.kernel).domain not in ("vectors", "any"):
             raise DomainError(
@@ -272,7 +275,7 @@ class KernelRFE(SelectorMixin, MetaEstimatorMixin, Machine):
     def _judge(
         self, X: Any, y: np.ndarray, weight: np.ndarray, groups: Any, validation: Any, sizes: list[int]
     ) -> np.ndarray:
-        """The share of right predictions in every fold and at every size."""
+        """How good the predictions are in every fold and at every size."""
         if validation is not None:
             X_new, y_new = self._check_validation(validation, y)
             trace = eliminate(self._lesson(X, y, weight, X_new), sizes)
