@@ -488,6 +488,7 @@ def test_samples_of_no_weight():
     weight = (np.arange(40) % 5 > 0).astype(float)
     used = weight > 0
     X[~used] *= 1e13  # a mean of all would leave little of the others
+    y[~used] = 1 - y[~used]
     some = KernelRFE(cv=4, step=5).fit(X, y, sample_weight=weight)
     folds = [(train[used[train]], test[used[test]]) for train, test in StratifiedKFold(4).split(X, y)]
     place = np.cumsum(used) - 1
