@@ -244,7 +244,7 @@ def test_gap_tol_and_limits():
     assert "A fit of KernelRFE did not reach a proved optimum (status max_iter)" in str(told[-1].message)
 
 
-def test_solvers_and_callbacks_of_the_machine():
+def test_solvers_and_callbacks_of_the_machine(monkeypatch):
     X, y = genes(d=8)
     native = KernelRFE(n_features_to_select=2).fit(X, y)
     told, solved = [], []
@@ -254,7 +254,9 @@ def test_solvers_and_callbacks_of_the_machine():
             solved.append(len(problems))
             return super().solve_many(problems, *others)
 
-    for machine in (SVC("linear", solver=Spy()), SVC("linear", callback=told.append)):
+    monkeypatch.setattr(backward, "NativeEngine", None)
+    for how in ({"solver": Spy()}, {"solver": "simple", "tol": 1e-6}, {"callback": told.append}):
+        machine = SVC("linear").set_params(**how)
         slow = KernelRFE(machine, n_features_to_select=2).fit(X, y)
         assert_array_equal(slow.order_, native.order_)
     assert solved == [1] * 7  # with 8, 7, ... 2 features
