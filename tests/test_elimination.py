@@ -13,7 +13,7 @@ from sklearn.metrics import mean_squared_error
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from mercer import SVC, SVR, KernelRFE, LinearSVC, NuSVC, NuSVR, _native
+from mercer import SVC, SVR, KernelRFE, LinearSVC, NuSVC, NuSVR, _native, threads
 from mercer.errors import DomainError, NotSeparableError
 from mercer.features import backward, elimination
 from mercer.features.backward import EliminationResult, fits_of, sizes_of
@@ -405,7 +405,9 @@ def test_folds_within_the_memory_of_the_machine(monkeypatch, memory, at_once):
     assert asked == [at_once]
 
 
-def test_folds_side_by_side_have_a_thread_each():
+def test_folds_side_by_side_have_a_thread_each(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(threads, "_cores", lambda: 8)
     splits = [(np.array([k]), np.array([k + 1])) for k in range(3)]
 
     def run(train, test):
