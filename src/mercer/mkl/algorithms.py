@@ -3,13 +3,25 @@
 from typing import Any
 
 from mercer.problems import Simplex, WeightSet
-from mercer.solvers.kernel_weights import Alternating, KernelWeightsSolver, LevelMethod, ReducedGradient, SemiInfinite
+from mercer.solvers.kernel_weights import (
+    Accelerated,
+    Alternating,
+    KernelWeightsSolver,
+    LevelMethod,
+    NewtonMethod,
+    ProjectedGradient,
+    ReducedGradient,
+    SemiInfinite,
+)
 
 __all__ = ["ALGORITHMS", "solver_for"]
 
 ALGORITHMS: dict[str, type[KernelWeightsSolver]] = {
     "alternating": Alternating,
     "level": LevelMethod,
+    "nesterov": Accelerated,
+    "newton": NewtonMethod,
+    "projected": ProjectedGradient,
     "silp": SemiInfinite,
     "simple": ReducedGradient,
 }
@@ -20,7 +32,7 @@ def solver_for(algorithm: Any, weights: WeightSet, limits: dict[str, Any]) -> Ke
     if isinstance(algorithm, KernelWeightsSolver):
         return algorithm
     if isinstance(algorithm, str) and algorithm == "auto":
-        algorithm = "level" if isinstance(weights, Simplex) else "alternating"
+        algorithm = "newton" if isinstance(weights, Simplex) else "alternating"
     if isinstance(algorithm, str) and algorithm in ALGORITHMS:
         return ALGORITHMS[algorithm](**limits)
     names = ", ".join(map(repr, ("auto", *ALGORITHMS)))

@@ -197,7 +197,9 @@ class MultipleKernels(SupportVectorMachine):
 
     @property
     def _ridge(self) -> float:
-        return 0.0 if self.ridge is None else float(self.ridge)
+        if self.ridge is not None:
+            return float(self.ridge)
+        return self._weights_solver(self._weight_set(self._sizes)).default_ridge
 
     def _fit_problems(
         self, problems: Sequence[DualProblem], first: int = 0, n_further: int = 0
