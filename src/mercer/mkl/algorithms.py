@@ -3,13 +3,21 @@
 from typing import Any
 
 from mercer.problems import Simplex, WeightSet
-from mercer.solvers.kernel_weights import Alternating, KernelWeightsSolver, LevelMethod, ReducedGradient, SemiInfinite
+from mercer.solvers.kernel_weights import (
+    Alternating,
+    Conic,
+    KernelWeightsSolver,
+    LevelMethod,
+    ReducedGradient,
+    SemiInfinite,
+)
 
 __all__ = ["ALGORITHMS", "solver_for"]
 
 ALGORITHMS: dict[str, type[KernelWeightsSolver]] = {
     "alternating": Alternating,
     "level": LevelMethod,
+    "qclp": Conic,
     "silp": SemiInfinite,
     "simple": ReducedGradient,
 }

@@ -15,6 +15,7 @@ from mercer.parameters import Number, check_parameters
 from mercer.problems import KernelWeightsProblem
 from mercer.solvers.base import Callback, Progress, SolverResult, column
 from mercer.solvers.smo import SMO
+from mercer.sums import inner
 
 __all__ = ["KernelWeightsHistory", "KernelWeightsResult", "KernelWeightsSolver", "Search", "Trial"]
 
@@ -142,7 +143,7 @@ class Search:
         self.best: Trial | None = None
         """The trial with the smallest upper bound."""
         self.proof: Trial | None = None
-        """The trial with the largest lower bound, over all weights of the set."""
+        """The trial, or the points alone, with the largest lower bound over all weights of the set."""
         self._stopped = False
         self._log: list[tuple[float, float, float]] = []
         self._tried: list[np.ndarray] = []
@@ -156,8 +157,7 @@ class Search:
         trial = self._judged(weights, results)
         if self.best is None or trial.upper < self.best.upper:
             self.best = trial
-        if self.proof is None or self.bound_of(trial) > self.bound_of(self.proof):
-            self.proof = trial
+        self._keep_proof(trial)
         self._last = trial
         self._log.append((self.seconds, self.upper, self.lower))
         self._tried.append(weights)
@@ -166,6 +166,19 @@ class Search:
             self._stopped = bool(self.callback(told)) or self._stopped
         return trial
 
+    def prove(self, points: Sequence[np.ndarray]) -> None:
+        """Keep points of all problems that satisfy their constraints, if no trial bounds the optimum as well."""
+        problems = self.problem.problems
+        linear = -sum(
+            float(inner(p.linear, a) + 0.5 * inner(p.ridge, a * a)) for p, a in zip(problems, points, strict=True)
+        )
+        energies = self.problem.stack.energies(self.problem.coefficients(points))
+        self._keep_proof(Trial(self.problem.weights.best(energies), np.inf, linear, energies, points))
+
+    def _keep_proof(self, trial: Trial) -> None:
+        if self.proof is None or self.bound_of(trial) > self.bound_of(self.proof):
+            self.proof = trial
+
     _last: Trial | None = None
 
     @property
@@ -173,11 +186,12 @@ class Search:
         return None if self._last is None else self._last.points
 
     def _solve(self, problems: Any, starts: Sequence[np.ndarray] | None) -> Sequence[SolverResult]:
-        self._machines.set_params(max_seconds=None if self.max_seconds is None else max(1e-9, self._seconds_left))
+        self._machines.set_params(max_seconds=None if self.max_seconds is None else max(1e-9, self.seconds_left))
         return self._machines.solve_many(problems, starts)
 
     @property
-    def _seconds_left(self) -> float:
+    def seconds_left(self) -> float:
+        """Until the limit."""
         return np.inf if self.max_seconds is None else self.max_seconds - self.seconds
 
     def _judged(self, weights: np.ndarray, results: Sequence[SolverResult], exact: bool = False) -> Trial:
@@ -222,7 +236,7 @@ class Search:
             return "stopped"
         if self.max_iter is not None and len(self._log) >= self.max_iter:
             return "max_iter"
-        return "max_seconds" if self._seconds_left <= 0 else None
+        return "max_seconds" if self.seconds_left <= 0 else None
 
     @property
     def history(self) -> KernelWeightsHistory:
@@ -242,7 +256,10 @@ class Search:
         gap = max(0.0, final.upper - lower)
         taken = float(weights @ final.energies)
         missed = float(problem.weights.best(final.energies) @ final.energies) - taken
-        if status == "solved" and relative(gap, final.upper) > self.gap_tol:
+        # The exact values decide: those in memory may have been too rough to tell.
+        if relative(gap, final.upper) <= self.gap_tol:
+            status = "solved"
+        elif status == "solved":
             status = "stalled"
         return KernelWeightsResult(
             weights=weights,
@@ -322,10 +339,15 @@ class KernelWeightsSolver(BaseEstimator, ABC):
         """
         self.check(problem)
         search = Search(problem, self, callback)
-        search.try_weights(problem.weights.uniform(len(problem.stack)) if start is None else start)
+        self._begin(search, start)
         if search.status is None:
             self._run(search)
         return search.result(search.status or "stalled")
+
+    def _begin(self, search: Search, start: np.ndarray | None) -> None:
+        """Try the first weights."""
+        problem = search.problem
+        search.try_weights(problem.weights.uniform(len(problem.stack)) if start is None else start)
 
     @abstractmethod
     def _run(self, search: Search) -> None:
