@@ -6,6 +6,7 @@ from mercer.problems import Simplex, WeightSet
 from mercer.solvers.kernel_weights import (
     Accelerated,
     Alternating,
+    Conic,
     KernelWeightsSolver,
     LevelMethod,
     NewtonMethod,
@@ -22,6 +23,7 @@ ALGORITHMS: dict[str, type[KernelWeightsSolver]] = {
     "nesterov": Accelerated,
     "newton": NewtonMethod,
     "projected": ProjectedGradient,
+    "qclp": Conic,
     "silp": SemiInfinite,
     "simple": ReducedGradient,
 }

@@ -227,11 +227,11 @@ class Groups(WeightSet):
     def __init__(self, labels: Any, p: float = 2.0):
         _, self.members = np.unique(np.asarray(labels), return_inverse=True)
         self.p = float(p)
-        self._inside: Simplex | NormBall = Simplex() if p == 1 else NormBall(p)
+        self.inside: Simplex | NormBall = Simplex() if p == 1 else NormBall(p)
         self.parts = [np.flatnonzero(self.members == g) for g in range(self.members.max() + 1)]
 
     def best(self, energies):
-        inside = [self._inside.best(energies[part]) for part in self.parts]
+        inside = [self.inside.best(energies[part]) for part in self.parts]
         values = [float(d @ energies[part]) for d, part in zip(inside, self.parts, strict=True)]
         chosen, weights = int(np.argmax(values)), np.zeros(len(energies))
         weights[self.parts[chosen]] = inside[chosen]
@@ -242,14 +242,14 @@ class Groups(WeightSet):
         for g, part in enumerate(self.parts):
             u = squares[part]
             if u.any():
-                inside = self._inside.cheapest(u)
+                inside = self.inside.cheapest(u)
                 used = u > 0
                 norms[g] = np.sqrt(float((u[used] / inside[used]).sum()))  # what the group costs at size one, its root
                 weights[part] = inside
         return weights * (norms / norms.sum())[self.members]
 
     def within(self, weights):
-        return weights / sum(self._inside.size(weights[part]) for part in self.parts)
+        return weights / sum(self.inside.size(weights[part]) for part in self.parts)
 
 
 @dataclass(frozen=True, eq=False)
