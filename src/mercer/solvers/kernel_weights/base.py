@@ -151,6 +151,7 @@ class Search:
         self._since = 0
         self._log: list[tuple[float, float, float]] = []
         self._tried: list[np.ndarray] = []
+        self._energies: list[np.ndarray] = []
 
     def try_weights(self, weights: np.ndarray, start: Sequence[np.ndarray] | None = None) -> Trial:
         """The machines at some weights, from the solutions given, or else from those of the last trial."""
@@ -164,6 +165,7 @@ class Search:
         self._last = trial
         self._log.append((self.seconds, self.upper, self.lower))
         self._tried.append(weights)
+        self._energies.append(trial.energies)
         if self.callback is not None:
             told = Progress(len(self._log), -self.upper, self.upper - self.lower, self.seconds)
             self._stopped = bool(self.callback(told)) or self._stopped
@@ -269,11 +271,12 @@ class Search:
         """
         assert self.best is not None and self.proof is not None
         problem, best, proof = self.problem, self.best, self.proof
+        weights = shared_by_twins(best.weights, np.array(self._energies))
         results = self._machines.set_params(gap_tol=INNER_SHARE * self.gap_tol, max_seconds=None).solve_many(
-            problem.over(problem.stack.exact(best.weights)), best.points
+            problem.over(problem.stack.exact(weights)), best.points
         )
         self._exact, self.together, self._since = True, -np.inf, len(self._log)
-        self.best = self.proof = self._last = self._judged(best.weights, results)
+        self.best = self.proof = self._last = self._judged(weights, results)
         if proof is not best:
             self.prove(proof.points)
         return results
@@ -297,6 +300,15 @@ class Search:
             history=self.history,
             parts=parts,
         )
+
+
+def shared_by_twins(weights: np.ndarray, energies: np.ndarray) -> np.ndarray:
+    """The weights with those made equal of kernels that no trial has told apart; energies has a row for each trial.
+
+    Kernels that are identical could share their weight in any way.
+    """
+    _, twins = np.unique(energies, axis=1, return_inverse=True)
+    return (np.bincount(twins, weights) / np.bincount(twins))[twins]
 
 
 class KernelWeightsSolver(BaseEstimator, ABC):
