@@ -40,8 +40,10 @@ class MKLClassifier(MultipleKernels, SoftMargins):
         Price grows with the error or with its square.
     class_weight : dict, "balanced" or None, default=None
         Factors of C per class.
-    multi_class : {"ovo", "ovr", "dag", "ecoc"} or Scheme, default="ovo"
-        How several classes are told apart, see `mercer.multiclass`.
+    multi_class : {"ovo", "ovr", "dag", "ecoc", "weston_watkins", "crammer_singer", "lee_lin_wahba"} or Scheme, \
+default="ovo"
+        How several classes are told apart, see `mercer.multiclass`; the last three have one objective for all classes,
+        for the hinge loss.
     shared : bool, default=True
         Whether all machines of several classes have the same weights. False needs ``multi_class="ovr"``: which kernels
         tell a class from the rest is then learnt for each class.
@@ -198,17 +200,25 @@ class MKLClassifier(MultipleKernels, SoftMargins):
 
     def _check_all(self):
         super()._check_all()
-        if isinstance(self._scheme, JointScheme) or self._scheme.calibrated:
-            raise ValueError(
-                "multi_class must be a scheme of machines for two classes, such as 'ovo' or 'ovr', got "
-                f"{self.multi_class!r}."
-            )
+        if self._scheme.calibrated:
+            raise ValueError(f"multi_class must be a scheme that is not calibrated, got {self.multi_class!r}.")
         if not self.shared and not isinstance(self._scheme, OneVersusRest):
             raise ValueError(f"multi_class must be 'ovr' where shared is False, got {self.multi_class!r}.")
 
     @property
+    def _joint(self):
+        return isinstance(self._scheme, JointScheme)
+
+    @property
     def _shared(self):
         return self.shared or len(self.classes_) == 2
+
+    def _solve_jointly(self, scheme, gram, lessons, bias):
+        ((codes, weight),) = lessons  # there are no folds
+        index = np.flatnonzero(codes >= 0)
+        problem = scheme.problem(gram, codes[index], self.C * weight[index], bias=bias, index=index)
+        (result,) = self._fit_problems([problem])
+        return [(problem, result)]
 
     @property
     def _folds_share_rows(self):

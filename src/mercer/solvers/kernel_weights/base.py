@@ -12,8 +12,9 @@ from sklearn.base import BaseEstimator
 
 from mercer.gram.memory import check_memory
 from mercer.parameters import Number, check_parameters
-from mercer.problems import KernelWeightsProblem, Simplex
+from mercer.problems import JointProblem, KernelWeightsProblem, Simplex
 from mercer.solvers.base import Callback, Progress, SolverResult, column
+from mercer.solvers.joint import BlockDescent
 from mercer.solvers.smo import SMO
 
 __all__ = ["KernelWeightsHistory", "KernelWeightsResult", "KernelWeightsSolver", "Search", "Trial"]
@@ -139,7 +140,7 @@ class Search:
     def __init__(self, problem: KernelWeightsProblem, solver: "KernelWeightsSolver", callback: Callback | None):
         self.problem, self.callback = problem, callback
         self.gap_tol, self.max_iter, self.max_seconds = solver.gap_tol, solver.max_iter, solver.max_seconds
-        self._machines = SMO(tol=solver.tol, memory=solver.memory, n_threads=solver.n_threads)
+        self._machines = machines_for(problem.problems, solver)
         self._began = time.perf_counter()
         self.best: Trial | None = None
         """The trial with the smallest upper bound."""
@@ -302,6 +303,21 @@ class Search:
         )
 
 
+class Jointly(BlockDescent):
+    """The solver of joint problems, of a list of them."""
+
+    def solve_many(self, problems: Sequence[Any], starts: Sequence[Any] | None = None) -> list[Any]:
+        """One after the other."""
+        starts = [None] * len(problems) if starts is None else starts
+        return [self.solve(problem, start) for problem, start in zip(problems, starts, strict=True)]
+
+
+def machines_for(problems: Sequence[Any], solver: "KernelWeightsSolver") -> Any:
+    """The solver of the machines."""
+    kind = Jointly if isinstance(problems[0], JointProblem) else SMO
+    return kind(tol=solver.tol, memory=solver.memory, n_threads=solver.n_threads)
+
+
 def shared_by_twins(weights: np.ndarray, energies: np.ndarray) -> np.ndarray:
     """The weights with those made equal of kernels that no trial has told apart; energies has a row for each trial.
 
@@ -333,6 +349,7 @@ class KernelWeightsSolver(BaseEstimator, ABC):
     default_ridge: ClassVar[float] = 0.0
     """What machines add to the diagonal of every kernel matrix unless they are told otherwise."""
     _simplex_only: ClassVar[bool] = False
+    _joint_too: ClassVar[bool] = True  # whether classes may be learnt by one objective
 
     _parameters: ClassVar[dict[str, Any]] = {
         "gap_tol": Number(0, above=True),
@@ -356,6 +373,9 @@ class KernelWeightsSolver(BaseEstimator, ABC):
         if self._simplex_only and not isinstance(problem.weights, Simplex):
             name = type(self).__name__
             raise ValueError(f"{name} needs weights on the simplex, got {type(problem.weights).__name__}.")
+        if not self._joint_too and isinstance(problem.problems[0], JointProblem):
+            name = type(self).__name__
+            raise ValueError(f"{name} needs machines for two classes, got one objective for several; use LevelMethod.")
 
     def solve(
         self, problem: KernelWeightsProblem, start: np.ndarray | None = None, callback: Callback | None = None

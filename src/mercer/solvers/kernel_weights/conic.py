@@ -51,6 +51,8 @@ class Conic(KernelWeightsSolver):
        ICML 2004.
     """
 
+    _joint_too = False
+
     def check(self, problem: KernelWeightsProblem) -> None:
         super().check(problem)
         clarabel_for(type(self).__name__)
