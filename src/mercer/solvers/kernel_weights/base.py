@@ -173,19 +173,19 @@ class Search:
         return None if self._last is None else self._last.points
 
     def _solve(self, problems: Any, starts: Sequence[np.ndarray] | None) -> Sequence[SolverResult]:
-        self._machines.set_params(max_seconds=None if self.max_seconds is None else max(1e-9, self._seconds_left))
+        self._machines.set_params(max_seconds=None if self.max_seconds is None else max(1e-9, self.seconds_left))
         return self._machines.solve_many(problems, starts)
 
     @property
-    def _seconds_left(self) -> float:
+    def seconds_left(self) -> float:
+        """Until the limit; infinite where there is none."""
         return np.inf if self.max_seconds is None else self.max_seconds - self.seconds
 
     def _judged(self, weights: np.ndarray, results: Sequence[SolverResult], exact: bool = False) -> Trial:
         points = [result.a for result in results]
         energies = self.problem.stack.energies(self.problem.coefficients(points), exact=exact)
-        value = -float(np.sum(column(results, "objective")))  # L(a) - d'S(a), by the solver
         upper = -float(np.sum(column(results, "bound")))
-        return Trial(weights, upper, value + float(weights @ energies), energies, points)
+        return Trial(weights, upper, self.problem.linear(points), energies, points)
 
     def bound_of(self, trial: Trial) -> float:
         """The lower bound of the optimum over all weights that a trial proves."""
@@ -222,7 +222,7 @@ class Search:
             return "stopped"
         if self.max_iter is not None and len(self._log) >= self.max_iter:
             return "max_iter"
-        return "max_seconds" if self._seconds_left <= 0 else None
+        return "max_seconds" if self.seconds_left <= 0 else None
 
     @property
     def history(self) -> KernelWeightsHistory:
