@@ -3,7 +3,14 @@
 from typing import Any
 
 from mercer.problems import Simplex, WeightSet
-from mercer.solvers.kernel_weights import Alternating, KernelWeightsSolver, LevelMethod, ReducedGradient, SemiInfinite
+from mercer.solvers.kernel_weights import (
+    Alternating,
+    JointSMO,
+    KernelWeightsSolver,
+    LevelMethod,
+    ReducedGradient,
+    SemiInfinite,
+)
 
 __all__ = ["ALGORITHMS", "solver_for"]
 
@@ -12,6 +19,7 @@ ALGORITHMS: dict[str, type[KernelWeightsSolver]] = {
     "level": LevelMethod,
     "silp": SemiInfinite,
     "simple": ReducedGradient,
+    "smo": JointSMO,
 }
 
 

@@ -5,9 +5,11 @@ from mercer.solvers.kernel_weights.base import KernelWeightsHistory, KernelWeigh
 from mercer.solvers.kernel_weights.level import LevelMethod
 from mercer.solvers.kernel_weights.silp import SemiInfinite
 from mercer.solvers.kernel_weights.simple import ReducedGradient
+from mercer.solvers.kernel_weights.smo import JointSMO
 
 __all__ = [
     "Alternating",
+    "JointSMO",
     "KernelWeightsHistory",
     "KernelWeightsResult",
     "KernelWeightsSolver",
