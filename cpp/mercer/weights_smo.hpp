@@ -46,9 +46,9 @@ struct Machine {
 };
 
 struct Options {
-  double gap = 1e-4;  // wanted, relative to the objective
-  std::size_t max_rounds = std::numeric_limits<std::size_t>::max();
-  std::size_t block = 16;  // variables
+  double gap = 1e-4;                                          // wanted, relative to the objective
+  std::size_t max_rounds = 10000, rounds_per_variable = 100;  // the larger of both: nothing spins for ever
+  std::size_t block = 16;                                     // variables
 };
 
 struct Learnt {
@@ -102,6 +102,9 @@ class Solver {
   Learnt solve() {
     Learnt result;
     std::vector<Certificate> certificates(machines_.size());
+    std::size_t most_rounds = 0;
+    for (const Machine& machine : machines_) most_rounds += options_.rounds_per_variable * machine.a.size();
+    most_rounds = std::max(most_rounds, options_.max_rounds);
     while (true) {
       watch_.poll();
       find_energies();
@@ -129,7 +132,7 @@ class Solver {
           }
         }
       }
-      if (result.n_rounds == options_.max_rounds) result.status = Status::max_iter;
+      if (result.n_rounds >= most_rounds) result.status = Status::max_iter;
       if (watch_.out_of_time()) result.status = Status::max_seconds;
       if (result.status == Status::solved && !round(worst, result.n_steps)) result.status = Status::stalled;
       if (result.status != Status::solved) break;

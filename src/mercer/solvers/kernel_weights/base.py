@@ -211,11 +211,13 @@ class Search:
     @property
     def solved(self) -> bool:
         """Whether the gap is as small as wanted."""
-        return self.best is not None and relative(self.upper - self.lower, self.upper) <= self.gap_tol
+        return relative(self.upper - self.lower, self.upper) <= self.gap_tol
 
     @property
     def status(self) -> str | None:
-        """Why the run is to end; None: it is to go on."""
+        """Why the run is to end; None: it is to go on, until there is something to return at least."""
+        if self.best is None:
+            return None
         if self.solved:
             return "solved"
         if self._stopped:
@@ -322,10 +324,15 @@ class KernelWeightsSolver(BaseEstimator, ABC):
         """
         self.check(problem)
         search = Search(problem, self, callback)
-        search.try_weights(problem.weights.uniform(len(problem.stack)) if start is None else start)
+        self._begin(search, start)
         if search.status is None:
             self._run(search)
         return search.result(search.status or "stalled")
+
+    def _begin(self, search: Search, start: np.ndarray | None) -> None:
+        """The first trial."""
+        problem = search.problem
+        search.try_weights(problem.weights.uniform(len(problem.stack)) if start is None else start)
 
     @abstractmethod
     def _run(self, search: Search) -> None:

@@ -62,14 +62,18 @@ class JointSMO(KernelWeightsSolver):
         _native_set(problem.weights, len(problem.stack))
         _matrices(problem.stack)
 
+    def _begin(self, search: Search, start: np.ndarray | None) -> None:
+        # Whether a hard margin exists, machines find out.
+        if start is not None or any(problem.hard for problem in search.problem.problems):
+            super()._begin(search, start)
+
     def _run(self, search: Search) -> None:
-        assert search.best is not None
         problem = search.problem
         batch = DualProblems.of(problem.over(problem.problems[0].gram))
-        points: Any = list(search.best.points)
+        points: Any = None if search.best is None else list(search.best.points)
         share, roundness = FIRST_SHARE, ROUNDNESS
         while search.status is None:
-            a, weights, _, roundness, _, n_steps, _ = _native.learn_weights(
+            a, weights, _, roundness, _, n_steps, status = _native.learn_weights(
                 _matrices(problem.stack),
                 batch.native(),
                 batch.feasible(points),
@@ -80,10 +84,11 @@ class JointSMO(KernelWeightsSolver):
                 0,
                 effective_n_threads(self.n_threads),
             )
-            if not n_steps:
+            if not n_steps and search.best is not None:
                 return
-            points = [a[part] for part in batch.parts]
-            points = search.try_weights(weights, points).points
+            points = search.try_weights(weights, [a[part] for part in batch.parts]).points
+            if status != "solved":
+                return
             share *= NEXT_SHARE
 
 
