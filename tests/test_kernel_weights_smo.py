@@ -6,6 +6,7 @@ from scipy.optimize import minimize
 
 from mercer.gram import GramStack
 from mercer.kernels import RBF, Indexed, Linear
+from mercer.mkl.algorithms import solver_for
 from mercer.problems import (
     Elastic,
     Groups,
@@ -33,8 +34,8 @@ SETS = {
 every_set = pytest.mark.parametrize("weights", SETS.values(), ids=SETS)
 
 
-def samples(n=80, seed=0):
-    rng = np.random.default_rng(seed)
+def samples(n=80):
+    rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 3))
     sign = np.where(X[:, 0] ** 2 + X[:, 1] + 0.5 * rng.normal(size=n) > 1, 1.0, -1.0)
     return X, sign
@@ -46,6 +47,7 @@ def tube(gram, X):
 
 MACHINES = {
     "margin": lambda gram, X, sign: [soft_margin(gram, sign, np.full(len(X), 2.0))],
+    "large C": lambda gram, X, sign: [soft_margin(gram, sign, np.full(len(X), 1e5))],
     "no offset": lambda gram, X, sign: [soft_margin(gram, sign, np.full(len(X), 2.0), bias=False)],
     "squared errors": lambda gram, X, sign: [soft_margin(gram, sign, np.full(len(X), 2.0), squared=True)],
     "nu margin": lambda gram, X, sign: [nu_margin(gram, sign, 0.4, np.ones(len(X)))],
@@ -60,9 +62,9 @@ MACHINES = {
 }
 
 
-def problem_of(weights, machine="margin", kernels=KERNELS, memory="auto", seed=0, n=80):
-    X, sign = samples(n, seed)
-    stack = GramStack(kernels, X, memory=memory)
+def problem_of(weights, machine="margin", kernels=KERNELS, n=80):
+    X, sign = samples(n)
+    stack = GramStack(kernels, X)
     gram = stack.combination(weights.uniform(len(stack)))
     return KernelWeightsProblem(stack, MACHINES[machine](gram, X, sign), weights)
 
@@ -163,8 +165,8 @@ def test_begins_at_the_weights_that_are_given():
 
 
 def test_refuses_by_name():
-    with pytest.raises(ValueError, match=r"JointSMO needs all 5 kernel matrices in memory, only . fit.*alternating"):
-        JointSMO().solve(problem_of(NormBall(2.0), n=300, memory=1.5))
+    with pytest.raises(ValueError, match=r"needs 1.8 MB for 5 kernel matrices, .* half of memory=2; .*alternating"):
+        JointSMO(memory=2).solve(problem_of(NormBall(2.0), n=300))
 
     class Other(WeightSet):
         best = cheapest = scaled = None
@@ -185,3 +187,12 @@ def test_alternating_gets_there_in_few_steps(weights, most):
     """Without mixing it takes several times as many, or never gets there."""
     found = Alternating(gap_tol=1e-4).solve(problem_of(weights))
     assert found.status == "solved" and found.n_iter <= most
+
+
+def test_automatic_choice():
+    limits = {"memory": 2}
+    names = {weights: type(solver_for("auto", weights, limits)).__name__ for weights in SETS.values()}
+    assert list(names.values()) == ["JointSMO", "JointSMO", "JointSMO", "Alternating", "LevelMethod"]
+    small, large = (problem_of(NormBall(2.0), n=n).stack for n in (80, 300))
+    assert isinstance(solver_for("auto", NormBall(2.0), limits, small), JointSMO)
+    assert isinstance(solver_for("auto", NormBall(2.0), limits, large), Alternating)

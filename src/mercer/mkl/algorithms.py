@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from mercer.problems import Simplex, WeightSet
+from mercer.gram import GramStack
+from mercer.problems import Elastic, NormBall, Simplex, WeightSet
 from mercer.solvers.kernel_weights import (
     Alternating,
     JointSMO,
@@ -11,6 +12,7 @@ from mercer.solvers.kernel_weights import (
     ReducedGradient,
     SemiInfinite,
 )
+from mercer.solvers.kernel_weights.smo import fits
 
 __all__ = ["ALGORITHMS", "solver_for"]
 
@@ -23,12 +25,16 @@ ALGORITHMS: dict[str, type[KernelWeightsSolver]] = {
 }
 
 
-def solver_for(algorithm: Any, weights: WeightSet, limits: dict[str, Any]) -> KernelWeightsSolver:
-    """The solver of a name, with its limits, or the one that is given as such."""
+def solver_for(
+    algorithm: Any, weights: WeightSet, limits: dict[str, Any], stack: GramStack | None = None
+) -> KernelWeightsSolver:
+    """The solver of a name, with its limits, or the one that is given as such; `stack` once there is one."""
     if isinstance(algorithm, KernelWeightsSolver):
         return algorithm
     if isinstance(algorithm, str) and algorithm == "auto":
-        algorithm = "level" if isinstance(weights, Simplex) else "alternating"
+        # Pairs of variables reach a round set soonest, but take all kernel matrices in memory.
+        pairs = isinstance(weights, NormBall | Elastic) and (stack is None or fits(stack, limits["memory"]))
+        algorithm = "level" if isinstance(weights, Simplex) else "smo" if pairs else "alternating"
     if isinstance(algorithm, str) and algorithm in ALGORITHMS:
         return ALGORITHMS[algorithm](**limits)
     names = ", ".join(map(repr, ("auto", *ALGORITHMS)))

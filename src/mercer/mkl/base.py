@@ -126,10 +126,10 @@ class MultipleKernels(SupportVectorMachine):
         _ = self.kernel.domain  # refuses what does not go together
         self._weights_solver(self._weight_set([1] * len(self._terms)))
 
-    def _weights_solver(self, weights: WeightSet) -> KernelWeightsSolver:
+    def _weights_solver(self, weights: WeightSet, stack: GramStack | None = None) -> KernelWeightsSolver:
         """The solver that the parameters ask for."""
         names = ("gap_tol", "tol", "max_iter", "max_seconds", "memory", "n_threads")
-        return solver_for(self.algorithm, weights, {name: getattr(self, name) for name in names})
+        return solver_for(self.algorithm, weights, {name: getattr(self, name) for name in names}, stack)
 
     def _weight_set(self, sizes: Sequence[int]) -> WeightSet:
         """The set of weights; `sizes` says how many kernels each of the terms has become."""
@@ -187,7 +187,7 @@ class MultipleKernels(SupportVectorMachine):
         start = getattr(self, "weights_", None) if self.warm_start else None
         if start is not None and len(start) != len(stack):
             start = None
-        found = self._weights_solver(problem.weights).solve(problem, start, self.callback)
+        found = self._weights_solver(problem.weights, stack).solve(problem, start, self.callback)
         self.weights_, self.weights_result_ = found.weights, found
         self.kernel_ = stack.kernel(found.weights)
         if not stack.ridge:

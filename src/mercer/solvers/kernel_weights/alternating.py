@@ -40,22 +40,27 @@ class Alternating(KernelWeightsSolver):
     """
 
     def _run(self, search: Search) -> None:
-        assert search.best is not None
-        weights, at, steps = search.problem.weights, search.best, _Steps()
-        while search.status is None:
-            squares = 2.0 * at.weights**2 * at.energies
-            if not squares.any():
-                return
-            plain = weights.cheapest(squares)
-            if np.array_equal(plain, at.weights):
-                return
-            steps.add(at.weights, plain)
-            mixed = steps.mixed()
-            after = search.try_weights(plain if mixed is None else weights.scaled(mixed))
-            if mixed is not None and after.upper > at.upper and search.status is None:
-                steps = _Steps()
-                after = search.try_weights(plain)
-            at = after
+        alternate(search)
+
+
+def alternate(search: Search) -> None:
+    """Go on from the best weights so far, weights and machines in turn, until the search is to end."""
+    assert search.best is not None
+    weights, at, steps = search.problem.weights, search.best, _Steps()
+    while search.status is None:
+        squares = 2.0 * at.weights**2 * at.energies
+        if not squares.any():
+            return
+        plain = weights.cheapest(squares)
+        if np.array_equal(plain, at.weights):
+            return
+        steps.add(at.weights, plain)
+        mixed = steps.mixed()
+        after = search.try_weights(plain if mixed is None else weights.scaled(mixed))
+        if mixed is not None and after.upper > at.upper and search.status is None:
+            steps = _Steps()
+            after = search.try_weights(plain)
+        at = after
 
 
 class _Steps:

@@ -5,8 +5,10 @@ from typing import Any
 import numpy as np
 
 from mercer import _native
-from mercer.gram.stacks import GramStack
+from mercer.gram import GramStack, MatrixGram
+from mercer.gram.memory import memory_budget
 from mercer.problems import DualProblems, Elastic, Groups, KernelWeightsProblem, NormBall, Simplex, WeightSet
+from mercer.solvers.kernel_weights.alternating import alternate
 from mercer.solvers.kernel_weights.base import KernelWeightsSolver, Search
 from mercer.threads import effective_n_threads
 
@@ -46,8 +48,10 @@ class JointSMO(KernelWeightsSolver):
     Notes
     -----
     A step costs O(16 n_kernels), and a sample that moved a row of every matrix. Memory is O(n_kernels n) for every
-    problem, besides all kernel matrices: they must fit. The fastest way to small gaps where the set is round; the
-    sharper a corner, the more steps it takes, and on the simplex `LevelMethod` is faster.
+    problem, besides all kernel matrices as squares in float32: they must fit into half of `memory`. The fastest way to
+    small gaps where the set is round; the sharper a corner, the more steps it takes, and on the simplex `LevelMethod`
+    is faster. Where pairs crawl, as for large C, they give up after ten rounds per variable, and weights and machines
+    in turn, as in `Alternating`, finish. The result does not depend on threads.
 
     References
     ----------
@@ -60,7 +64,11 @@ class JointSMO(KernelWeightsSolver):
     def check(self, problem: KernelWeightsProblem) -> None:
         super().check(problem)
         _native_set(problem.weights, len(problem.stack))
-        _matrices(problem.stack)
+        if not fits(problem.stack, self.memory):
+            raise ValueError(
+                f"JointSMO needs {_bytes(problem.stack) / 1e6:.3g} MB for {len(problem.stack)} kernel matrices, which "
+                f"is more than half of memory={self.memory!r}; give more or use algorithm='alternating'."
+            )
 
     def _begin(self, search: Search, start: np.ndarray | None) -> None:
         # Whether a hard margin exists, machines find out.
@@ -71,10 +79,10 @@ class JointSMO(KernelWeightsSolver):
         problem = search.problem
         batch = DualProblems.of(problem.over(problem.problems[0].gram))
         points: Any = None if search.best is None else list(search.best.points)
-        share, roundness = FIRST_SHARE, ROUNDNESS
+        share, roundness, matrices = FIRST_SHARE, ROUNDNESS, _matrices(problem.stack)
         while search.status is None:
             a, weights, _, roundness, _, n_steps, status = _native.learn_weights(
-                _matrices(problem.stack),
+                matrices,
                 batch.native(),
                 batch.feasible(points),
                 _native_set(problem.weights, len(problem.stack)),
@@ -84,23 +92,31 @@ class JointSMO(KernelWeightsSolver):
                 0,
                 effective_n_threads(self.n_threads),
             )
-            if not n_steps and search.best is not None:
-                return
-            points = search.try_weights(weights, [a[part] for part in batch.parts]).points
-            if status != "solved":
-                return
+            if n_steps or search.best is None:
+                points = search.try_weights(weights, [a[part] for part in batch.parts]).points
+            if status != "solved" or not n_steps:
+                return alternate(search)
             share *= NEXT_SHARE
+
+
+def fits(stack: GramStack, memory: float | str) -> bool:
+    """Whether `JointSMO` has room for all kernel matrices of a stack."""
+    return _bytes(stack) <= memory_budget(memory) // 2
+
+
+def _bytes(stack: GramStack) -> int:
+    return 4 * stack.n**2 * len(stack)
 
 
 def _matrices(stack: GramStack) -> list[np.ndarray]:
     """All kernel matrices in float32."""
-    kept = [matrix for matrix in stack._kept if matrix is not None]
-    if len(kept) < len(stack):
-        raise ValueError(
-            f"JointSMO needs all {len(stack)} kernel matrices in memory, only {len(kept)} fit; give more memory or use "
-            "algorithm='alternating'."
-        )
-    return kept
+    found = []
+    for k, alone in enumerate(np.eye(len(stack))):
+        gram = stack.combination(alone)
+        if not isinstance(gram, MatrixGram) or gram.dtype != np.float32:
+            raise ValueError(f"JointSMO needs kernel values within the range of float32, those of kernel {k} are not.")
+        found.append(gram.matrix)
+    return found
 
 
 def _native_set(weights: WeightSet, n_kernels: int) -> tuple[str, float, np.ndarray | None]:
