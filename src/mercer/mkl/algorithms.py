@@ -34,7 +34,7 @@ ALGORITHMS: dict[str, type[KernelWeightsSolver]] = {
 
 
 def solver_for(
-    algorithm: Any, weights: WeightSet, joint: bool, limits: dict[str, Any], stack: GramStack | None = None
+    algorithm: Any, weights: WeightSet, limits: dict[str, Any], stack: GramStack | None = None, *, joint: bool = False
 ) -> KernelWeightsSolver:
     """The solver of a name, with its limits, or the one that is given as such.
 

@@ -156,7 +156,8 @@ class MultipleKernels(SupportVectorMachine):
     def _weights_solver(self, weights: WeightSet, stack: GramStack | None = None) -> KernelWeightsSolver:
         """The solver that the parameters ask for."""
         names = ("gap_tol", "tol", "max_iter", "max_seconds", "memory", "n_threads")
-        return solver_for(self.algorithm, weights, self._joint, {name: getattr(self, name) for name in names}, stack)
+        limits = {name: getattr(self, name) for name in names}
+        return solver_for(self.algorithm, weights, limits, stack, joint=self._joint)
 
     @property
     def _joint(self) -> bool:
