@@ -4,5 +4,19 @@ from mercer.mkl.classification import MKLClassifier
 from mercer.mkl.families import Widths, family
 from mercer.mkl.novelty import MKLOneClass
 from mercer.mkl.regression import MKLRegressor
+from mercer.mkl.rules import Alignment, DivConv, DivDC, Easy, RuleResult, Uniform, WeightRule
 
-__all__ = ["MKLClassifier", "MKLOneClass", "MKLRegressor", "Widths", "family"]
+__all__ = [
+    "Alignment",
+    "DivConv",
+    "DivDC",
+    "Easy",
+    "MKLClassifier",
+    "MKLOneClass",
+    "MKLRegressor",
+    "RuleResult",
+    "Uniform",
+    "WeightRule",
+    "Widths",
+    "family",
+]

@@ -4,14 +4,15 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier, is_outlier_detector
 
 from mercer.gram import Gram, GramStack
 from mercer.kernels import Kernel, Linear, Sum, as_kernel
 from mercer.kernels.samples import take
-from mercer.mkl.algorithms import solver_for
+from mercer.mkl.algorithms import rule_for, solver_for
 from mercer.mkl.families import Widths
-from mercer.parameters import Choice, Number
+from mercer.mkl.rules import WeightRule
+from mercer.parameters import Choice, Number, check_parameters
 from mercer.problems import (
     DualProblem,
     Elastic,
@@ -43,8 +44,9 @@ class MultipleKernels(SupportVectorMachine):
         "gap_tol": Number(0, above=True),
     }
 
-    # What lives during a fit: the kernel matrices, the targets.
+    # What lives during a fit: the kernel matrices, the weights of the samples, the targets.
     _stack: GramStack
+    _counts: np.ndarray
     _targets: Any = None
 
     # --- parameters ---------------------------------------------------------------------------------------
@@ -125,6 +127,16 @@ class MultipleKernels(SupportVectorMachine):
         super()._check_all()
         _ = self.kernel.domain  # refuses what does not go together
         self._weights_solver(self._weight_set([1] * len(self._terms)))
+        self._check_rule()
+
+    def _check_rule(self) -> None:
+        if (rule := rule_for(self.algorithm)) is None:
+            return
+        check_parameters(rule)
+        if (rule.needs == "classes" and not is_classifier(self)) or (rule.needs and is_outlier_detector(self)):
+            raise ValueError(
+                f"algorithm must not be {self.algorithm!r} for {type(self).__name__}: it needs {rule.needs}."
+            )
 
     def _weights_solver(self, weights: WeightSet) -> KernelWeightsSolver:
         """The solver that the parameters ask for."""
@@ -156,6 +168,7 @@ class MultipleKernels(SupportVectorMachine):
 
     def _make_gram(self, X: Any, weight: np.ndarray) -> Gram:
         """All kernel matrices; what is returned is their sum with equal weights, until the weights are known."""
+        self._counts = weight
         used = np.flatnonzero(weight)
         seen, counts = take(X, used), weight[used]
         resolved = [
@@ -187,6 +200,8 @@ class MultipleKernels(SupportVectorMachine):
         start = getattr(self, "weights_", None) if self.warm_start else None
         if start is not None and len(start) != len(stack):
             start = None
+        if (rule := rule_for(self.algorithm)) is not None:
+            start = self._ruled(rule)
         found = self._weights_solver(problem.weights).solve(problem, start, self.callback)
         self.weights_, self.weights_result_ = found.weights, found
         self.kernel_ = stack.kernel(found.weights)
@@ -197,9 +212,19 @@ class MultipleKernels(SupportVectorMachine):
         over = problem.over(stack.exact(found.weights, ridged=False))
         return solver.solve_many(over, [part.a for part in found.parts])
 
+    def _ruled(self, rule: WeightRule) -> np.ndarray:
+        """The weights that a rule gives to the kernels."""
+        targets = self._targets
+        if targets is not None and not is_classifier(self):
+            targets = np.reshape(targets, (len(targets), -1))  # numbers, also where they are integers
+        given = rule.solve(self._stack, targets, self._counts)
+        if self._warns:
+            warn_unless_solved(given, f"The rule {type(rule).__name__} of {type(self).__name__}")
+        return given.weights
+
     def _keep_support(self, X: Any) -> None:
         super()._keep_support(X)
-        for name in ("_stack", "_sizes", "_targets"):
+        for name in ("_stack", "_sizes", "_counts", "_targets"):
             self.__dict__.pop(name, None)
 
     def _warn_unless_solved(self) -> None:
