@@ -2,6 +2,7 @@
 
 from mercer.mkl.classification import MKLClassifier
 from mercer.mkl.families import Widths, family
+from mercer.mkl.metrics import margin, radius, radius_margin_ratio, spectral_ratio
 from mercer.mkl.novelty import MKLOneClass
 from mercer.mkl.regression import MKLRegressor
 from mercer.mkl.rules import Alignment, DivConv, DivDC, Easy, RuleResult, Uniform, WeightRule
@@ -19,4 +20,8 @@ __all__ = [
     "WeightRule",
     "Widths",
     "family",
+    "margin",
+    "radius",
+    "radius_margin_ratio",
+    "spectral_ratio",
 ]
