@@ -1,6 +1,7 @@
 """Kernel matrices that are given, read where they lie."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from scipy.sparse import csr_array
 
 from mercer.errors import IndefiniteError
 from mercer.gram import Gram, MatrixGram
+from mercer.threads import effective_n_threads, one_blas_thread
 
 __all__ = ["MatrixStack"]
 
@@ -20,7 +22,7 @@ NEGATIVE = 1e-6
 
 
 class MatrixStack:
-    """Symmetric matrices with what rules ask a `GramStack` for, in float64 and without copies.
+    """Symmetric matrices with what rules ask a `GramStack` for, without copies of them.
 
     Parameters
     ----------
@@ -70,14 +72,17 @@ class MatrixStack:
         return MatrixGram.of_checked(self.matrix(k), None)
 
     def combination(self, weights: np.ndarray) -> Gram:
-        """The weighted sum of the matrices."""
-        total = np.zeros((self.n, self.n))
-        for start in range(0, self.n, BLOCK):
-            part = total[start : start + BLOCK, start:]
+        """The weighted sum of the matrices, in float32."""
+        total = np.empty((self.n, self.n), dtype=np.float32)
+
+        def add_up(start: int) -> None:
+            here = slice(start, start + BLOCK)
+            part = np.zeros((min(BLOCK, self.n - start), self.n - start))
             for weight, K in zip(weights, self.matrices, strict=True):
-                rows = K[start : start + BLOCK, start:]
-                part += rows if weight == 1.0 else weight * rows
-            total[start:, start : start + BLOCK] = part.T
+                part += K[here, start:] if weight == 1.0 else weight * K[here, start:]
+            total[here, start:], total[start:, here] = part, part.T
+
+        self._side_by_side(add_up, range(0, self.n, BLOCK))
         self._require_finite(total)
         return MatrixGram.of_checked(total, True)
 
@@ -93,15 +98,27 @@ class MatrixStack:
         """Half of c'Kc for every matrix, summed over the rows c of coefficients."""
         C = coefficients.toarray().T
         found = np.zeros(len(self))
-        for k, K in enumerate(self.matrices):
+
+        def measure(k: int) -> None:
+            K = self.matrices[k]
             for start in range(0, self.n, BLOCK):
                 here, after = slice(start, start + BLOCK), slice(start + BLOCK, None)
                 found[k] += 0.5 * np.vdot(C[here], K[here, here] @ C[here]) + np.vdot(
                     C[here], K[here, after] @ C[after]
                 )
-            if found[k] < -NEGATIVE * np.abs(np.diagonal(K)).max() * float((C * C).sum()):
+
+        self._side_by_side(measure, range(len(self)))
+        for k, K in enumerate(self.matrices):
+            if found[k] < -NEGATIVE * float(np.abs(np.diagonal(K)).max()) * float((C * C).sum()):
                 raise IndefiniteError(
                     f"kernels must be positive semi-definite, a squared length in number {k} is {2.0 * found[k]:.3g}; "
                     "repair it, see mercer.gram.Repair."
                 )
         return np.maximum(found, 0.0)
+
+    @staticmethod
+    def _side_by_side(work: Callable[[int], None], parts: Iterable[int]) -> None:
+        """Pieces of work that do not touch each other; one thread alone cannot read as fast as memory gives."""
+        with one_blas_thread(), ThreadPoolExecutor(effective_n_threads()) as pool:
+            for _ in pool.map(work, parts):
+                pass
