@@ -71,7 +71,7 @@ class KernelWeightsResult:
     n_iter: int
     """Weights that were tried."""
     status: str
-    """"solved", or why not: "stalled", "max_iter", "max_seconds", "stopped"."""
+    """"solved", or why not: "stalled", "max_iter", "max_seconds", "stopped"; "fixed": the weights were given."""
     seconds: float
     """Wall-clock time."""
     history: KernelWeightsHistory = field(repr=False)
