@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer.gram import Gram, GramStack
+from mercer.gram.stacks import REPAIRS
 from mercer.kernels import Kernel, Linear, Sum, as_kernel
 from mercer.kernels.samples import take
 from mercer.mkl.algorithms import solver_for
@@ -40,6 +41,7 @@ class MultipleKernels(SupportVectorMachine):
         "elastic": Number(0, 1),
         "normalize": Choice("trace", "variance", None),
         "ridge": Number(0, none=True),
+        "repair": Choice(*REPAIRS, None),
         "gap_tol": Number(0, above=True),
     }
 
@@ -163,16 +165,17 @@ class MultipleKernels(SupportVectorMachine):
             for term in self._terms
         ]
         self._sizes = [len(members) for members in resolved]
-        self.kernels_ = [kernel for members in resolved for kernel in members]
         self._stack = GramStack(
-            self.kernels_,
+            [kernel for members in resolved for kernel in members],
             X,
             scale=self.normalize,
             ridge=self._ridge,
             memory=self.memory,
             sample_weight=weight,
+            repair=self.repair,
         )
-        return self._stack.combination(self._weight_set(self._sizes).uniform(len(self.kernels_)))
+        self.kernels_ = self._stack.kernels
+        return self._stack.on_demand(self._weight_set(self._sizes).uniform(len(self.kernels_)))
 
     @property
     def _ridge(self) -> float:

@@ -60,6 +60,9 @@ class MKLClassifier(MultipleKernels, SoftMargins):
         space, or nothing.
     ridge : float >= 0 or None, default=None
         Added to the diagonal of every matrix while weights are learnt; None: nothing.
+    repair : {"clip", "flip", "shift", "square"} or None, default=None
+        What is done to an `Indexed` kernel that is not positive semi-definite, see `mercer.gram.Repair`: to the whole
+        matrix that was given. None, and any other kernel: it is refused.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions of the machine; smaller is more exact and slower.
     gap_tol : float > 0, default=1e-3
@@ -92,7 +95,7 @@ class MKLClassifier(MultipleKernels, SoftMargins):
     kernel_ : Kernel
         The combination that was learnt, usable anywhere; kernels of weight zero are left out.
     kernels_ : list of Kernel
-        All of them, with their data-dependent parameters resolved.
+        All of them, with their data-dependent parameters resolved, and repaired where they were.
     classes_ : ndarray of shape (n_classes,)
         The classes; positive decision values speak for ``classes_[1]``.
     result_ : SolverResult
@@ -150,6 +153,7 @@ class MKLClassifier(MultipleKernels, SoftMargins):
         groups=None,
         normalize="trace",
         ridge=None,
+        repair=None,
         tol=1e-3,
         gap_tol=1e-3,
         max_iter=None,
@@ -174,6 +178,7 @@ class MKLClassifier(MultipleKernels, SoftMargins):
         self.groups = groups
         self.normalize = normalize
         self.ridge = ridge
+        self.repair = repair
         self.tol = tol
         self.gap_tol = gap_tol
         self.max_iter = max_iter

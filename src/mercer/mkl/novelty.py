@@ -44,6 +44,9 @@ class MKLOneClass(MultipleKernels, Hyperplane):
         space, or nothing.
     ridge : float >= 0 or None, default=None
         Added to the diagonal of every matrix while weights are learnt; None: nothing.
+    repair : {"clip", "flip", "shift", "square"} or None, default=None
+        What is done to an `Indexed` kernel that is not positive semi-definite, see `mercer.gram.Repair`: to the whole
+        matrix that was given. None, and any other kernel: it is refused.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions of the machine; smaller is more exact and slower.
     gap_tol : float > 0, default=1e-3
@@ -72,7 +75,7 @@ class MKLOneClass(MultipleKernels, Hyperplane):
     kernel_ : Kernel
         The combination that was learnt, usable anywhere; kernels of weight zero are left out.
     kernels_ : list of Kernel
-        All of them, with their data-dependent parameters resolved.
+        All of them, with their data-dependent parameters resolved, and repaired where they were.
     result_ : SolverResult
         The certificate of the machine on the learnt kernel.
     offset_ : float
@@ -120,6 +123,7 @@ class MKLOneClass(MultipleKernels, Hyperplane):
         groups=None,
         normalize="trace",
         ridge=None,
+        repair=None,
         tol=1e-3,
         gap_tol=1e-3,
         max_iter=None,
@@ -138,6 +142,7 @@ class MKLOneClass(MultipleKernels, Hyperplane):
         self.groups = groups
         self.normalize = normalize
         self.ridge = ridge
+        self.repair = repair
         self.tol = tol
         self.gap_tol = gap_tol
         self.max_iter = max_iter

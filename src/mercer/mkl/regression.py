@@ -46,6 +46,9 @@ class MKLRegressor(MultipleKernels, PricedTubes):
         space, or nothing.
     ridge : float >= 0 or None, default=None
         Added to the diagonal of every matrix while weights are learnt; None: nothing.
+    repair : {"clip", "flip", "shift", "square"} or None, default=None
+        What is done to an `Indexed` kernel that is not positive semi-definite, see `mercer.gram.Repair`: to the whole
+        matrix that was given. None, and any other kernel: it is refused.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions of the machine; smaller is more exact and slower.
     gap_tol : float > 0, default=1e-3
@@ -74,7 +77,7 @@ class MKLRegressor(MultipleKernels, PricedTubes):
     kernel_ : Kernel
         The combination that was learnt, usable anywhere; kernels of weight zero are left out.
     kernels_ : list of Kernel
-        All of them, with their data-dependent parameters resolved.
+        All of them, with their data-dependent parameters resolved, and repaired where they were.
     result_ : SolverResult
         The certificate of the machine on the learnt kernel.
     support_, support_vectors_, n_support_, dual_coef_, intercept_ : arrays
@@ -125,6 +128,7 @@ class MKLRegressor(MultipleKernels, PricedTubes):
         groups=None,
         normalize="trace",
         ridge=None,
+        repair=None,
         tol=1e-3,
         gap_tol=1e-3,
         max_iter=None,
@@ -145,6 +149,7 @@ class MKLRegressor(MultipleKernels, PricedTubes):
         self.groups = groups
         self.normalize = normalize
         self.ridge = ridge
+        self.repair = repair
         self.tol = tol
         self.gap_tol = gap_tol
         self.max_iter = max_iter
