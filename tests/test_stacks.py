@@ -81,6 +81,11 @@ def test_sums_and_energies_are_those_of_the_matrices(X, coefficients, scale, spa
     wanted = energies(Ks, coefficients)
     assert_allclose(stack.energies(coefficients), wanted, rtol=3e-6)
     assert_allclose(stack.energies(coefficients, exact=True), wanted, rtol=1e-11)
+    some = np.array([7, 3, 60, 8])
+    for row in (0, 1, 2):
+        c = coefficients[[row]]
+        wanted = np.array([K[some] @ c.toarray()[0] for K in Ks])
+        assert_allclose(stack.products(c, some), wanted, rtol=0, atol=1e-5 * max(1.0, np.abs(wanted).max()))
 
 
 def test_what_is_kept_and_threads_make_no_difference(X, coefficients, monkeypatch):
@@ -94,6 +99,7 @@ def test_what_is_kept_and_threads_make_no_difference(X, coefficients, monkeypatc
             n_kept = sum(dtype == np.float32 for _, dtype in stack._kept)
             found.append((n_kept, stack.combination(weights).matrix, stack.exact(weights).matrix))
             found[-1] += (stack.energies(coefficients), stack.energies(coefficients, exact=True))
+            found[-1] += (stack.products(coefficients[[1]], np.arange(3, 60)),)
     assert [one[0] for one in found] == [9, 0, 2, 9]
     for one in found[1:]:
         for mine, theirs in zip(found[0][1:], one[1:], strict=True):
@@ -191,7 +197,7 @@ def test_an_indefinite_kernel_is_named(X):
 def test_repair_is_of_the_whole_matrix(X, repaired):
     K, good = Sigmoid(gamma=2.0, coef0=-1.0)(X), RBF(gamma=1.0)(X)
     train = np.arange(0, 83, 2)
-    with pytest.raises(IndefiniteError, match="kernel 0, Indexed"):
+    with pytest.raises(IndefiniteError, match=r"kernel 0, Indexed\(K\) of 83 samples, .* or set repair"):
         GramStack([Indexed(K), Indexed(good)], train)
     stack = GramStack([Indexed(K), Indexed(good)], train, repair=repaired.__name__, scale=None)
     assert_allclose(stack.kernels[0].K, repaired(K), rtol=1e-12, atol=1e-12)
@@ -201,8 +207,11 @@ def test_repair_is_of_the_whole_matrix(X, repaired):
 
 
 def test_too_large_features_are_refused():
+    kernel, X = Polynomial(degree=300, gamma=1.0), np.array([[1e9], [1.0]])
     with pytest.raises(ValueError, match=r"values of .*Polynomial\(.* overflow"):
-        GramStack([Polynomial(degree=300, gamma=1.0)], np.array([[1e9], [1.0]]))
+        GramStack([kernel], X)
+    with pytest.raises(ValueError, match=r"values of kernel 1, On\(.* overflow"):
+        GramStack([On("v", Linear()), On("v", kernel)], {"v": X})
 
 
 def test_a_machine_on_a_repaired_matrix_predicts_consistently(X):

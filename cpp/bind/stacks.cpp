@@ -130,30 +130,61 @@ void sum_of_halves(const nb::list& halves, Vector<double> weights, std::size_t f
   refuse_halves();
 }
 
+// Samples of halves that are whole, or that begin with some row and have no other samples.
+Picked picked_in(const Vector<std::int64_t>& samples, bool whole) {
+  const std::size_t m = samples.shape(0);
+  std::vector<std::size_t> positions(m);
+  for (std::size_t a = 0; a < m; ++a) {
+    const std::int64_t row = samples.data()[a];
+    if (row < 0 || (a > 0 && row <= samples.data()[a - 1])) throw nb::value_error("samples must be ascending");
+    positions[a] = static_cast<std::size_t>(row);
+  }
+  if (!whole && m > 0 && positions.back() + 1 != m) throw nb::value_error("there must be no other samples");
+  return Picked(std::move(positions));
+}
+
+std::size_t size_of_halves(const Picked& samples, HalfRows rows, bool whole) {
+  if (!whole) return rows.size();
+  return Triangle::start_of(samples.size() == 0 ? 0 : samples.samples.back() + 1);
+}
+
 nb::ndarray<nb::numpy, double> energies_of_halves(const nb::list& halves, Vector<std::int64_t> support,
                                                   const nb::tuple& coefficients, std::size_t first, std::size_t last,
                                                   bool whole, std::size_t n_threads, const std::string& level) {
-  const std::size_t m = support.shape(0);
-  const MachinesIn machines = machines_in(coefficients, m);
-  const HalfRows rows = rows_in(first, last, m);
-  std::vector<std::size_t> positions(m);
-  for (std::size_t a = 0; a < m; ++a) {
-    const std::int64_t row = support.data()[a];
-    if (row < 0 || (a > 0 && row <= support.data()[a - 1])) throw nb::value_error("the support must be ascending");
-    positions[a] = static_cast<std::size_t>(row);
-  }
-  if (!whole && m > 0 && positions.back() + 1 != m) throw nb::value_error("the support must be everything");
-  const std::size_t size = whole ? Triangle::start_of(m == 0 ? 0 : positions.back() + 1) : rows.size();
-  const std::size_t n_rows = last - first;
+  const Picked picked = picked_in(support, whole);
+  const MachinesIn machines = machines_in(coefficients, picked.size());
+  const HalfRows rows = rows_in(first, last, picked.size());
+  const std::size_t size = size_of_halves(picked, rows, whole), n_rows = last - first;
   const Level& loops = find_level(level);
   auto out = std::make_unique_for_overwrite<double[]>(nb::len(halves) * n_rows);
   const auto fill = [&](const auto& pointers) {
     {
       nb::gil_scoped_release unlocked;
       Team team(n_threads, SignalPoll());
-      row_energies(loops, pointers, positions, machines.view, rows, whole, team, out.get());
+      row_energies(loops, pointers, picked, machines.view, rows, whole, team, out.get());
     }
     return own(std::move(out), {pointers.size(), n_rows});
+  };
+  std::vector<const float*> single;
+  std::vector<const double*> full;
+  if (halves_in(halves, size, single)) return fill(single);
+  if (halves_in(halves, size, full)) return fill(full);
+  refuse_halves();
+}
+
+void add_products_of_halves(const nb::list& halves, Vector<std::int64_t> samples, Vector<double> c, std::size_t first,
+                            std::size_t last, bool whole, Square<double> out, std::size_t n_threads,
+                            const std::string& level) {
+  const Picked picked = picked_in(samples, whole);
+  const HalfRows rows = rows_in(first, last, picked.size());
+  const std::size_t size = size_of_halves(picked, rows, whole);
+  if (c.shape(0) != picked.size()) throw nb::value_error("every sample must have a coefficient");
+  if (out.shape(0) != nb::len(halves) || out.shape(1) != picked.size()) throw nb::value_error("out has a wrong shape");
+  const Level& loops = find_level(level);
+  const auto fill = [&](const auto& pointers) {
+    nb::gil_scoped_release unlocked;
+    Team team(n_threads, SignalPoll());
+    add_products(loops, pointers, picked, c.data(), rows, whole, team, out.data());
   };
   std::vector<const float*> single;
   std::vector<const double*> full;
@@ -182,6 +213,10 @@ void bind_stacks(nb::module_& m) {
         "last"_a, "whole"_a, "n_threads"_a, "level"_a = "",
         "Half of c'Kc summed over sparse rows c (data, indices, indptr) of coefficients of the support, row by row of\n"
         "K, shape (n_halves, last - first). The halves are whole, or of the support alone and begin with row first.");
+  m.def("add_products_of_halves", &add_products_of_halves, "halves"_a, "samples"_a.noconvert(), "c"_a.noconvert(),
+        "first"_a, "last"_a, "whole"_a, "out"_a.noconvert(), "n_threads"_a, "level"_a = "",
+        "out += K c over some samples, shape (n_halves, n_samples), with the values of rows first to last. The halves\n"
+        "are whole, or of these samples alone and begin with row first.");
 }
 
 }  // namespace mercer::bind

@@ -110,6 +110,24 @@ inline void add_family_rows(const Family& family, const Level& level, const Samp
   });
 }
 
+template <class T>
+double row_product(const Level& level, const T* values, const double* v, std::size_t n) {
+  if constexpr (sizeof(T) == sizeof(float)) {
+    return level.linear.product_single(values, v, n);
+  } else {
+    return level.linear.product_full(values, v, n);
+  }
+}
+
+template <class T>
+void add_rows(const Level& level, const double* scales, const T* const* rows, std::size_t n, double* sum) {
+  if constexpr (sizeof(T) == sizeof(float)) {
+    level.linear.add_single(scales, rows, n, sum);
+  } else {
+    level.linear.add_full(scales, rows, n, sum);
+  }
+}
+
 // Rows of out (n, n), and their mirror images: the sum of halves times weights in their order, in double, with a ridge
 // on the diagonal.
 template <class T>
@@ -135,11 +153,7 @@ void combine_halves(const Level& level, const std::vector<const T*>& halves, con
           }
           double* sum = sums.data() + (i - begin) * stride;
           const std::size_t size = std::min(stretch, i + 1 - column);
-          if constexpr (sizeof(T) == sizeof(float)) {
-            level.linear.add_single(scales, at, size, sum);
-          } else {
-            level.linear.add_full(scales, at, size, sum);
-          }
+          add_rows(level, scales, at, size, sum);
         }
       }
       for (std::size_t i = top; i < end; ++i) {
@@ -155,11 +169,36 @@ void combine_halves(const Level& level, const std::vector<const T*>& halves, con
   });
 }
 
+// Some samples, in ascending order, whose values are picked out of rows of a half.
+struct Picked {
+  std::vector<std::size_t> samples;
+  std::vector<std::size_t> before;  // samples in front of each one that lie side by side with it
+
+  explicit Picked(std::vector<std::size_t> which) : samples(std::move(which)), before(samples.size(), 0) {
+    for (std::size_t a = 1; a < samples.size(); ++a) {
+      before[a] = samples[a] == samples[a - 1] + 1 ? before[a - 1] + 1 : 0;
+    }
+  }
+
+  std::size_t size() const { return samples.size(); }
+
+  // The values of samples up to a in the row of sample a, in `room` unless they lie side by side.
+  template <class T>
+  const T* values(const T* row, std::size_t a, T* room) const {
+    if (samples[a] == a) return row;
+    for (std::size_t b = a + 1, count; b > 0; b -= count) {
+      count = before[b - 1] + 1;
+      std::copy_n(row + samples[b - count], count, room + b - count);
+    }
+    return room;
+  }
+};
+
 // out (halves, rows) = c_a sum_{b < a} c_b K_ab + c_a^2 K_aa / 2, summed over the machines c, for some rows a of the
-// support; over all rows that is half of c'Kc. Position a is row support[a] of a half. The halves are `whole`, or the
+// support; over all rows that is half of c'Kc. Position a is sample a of the support. The halves are `whole`, or the
 // support is everything and they begin with the first of the rows.
 template <class T>
-void row_energies(const Level& level, const std::vector<const T*>& halves, const std::vector<std::size_t>& support,
+void row_energies(const Level& level, const std::vector<const T*>& halves, const Picked& support,
                   const Machines& machines, HalfRows rows, bool whole, Team& team, double* out) {
   constexpr std::size_t tile = 4;
   const std::size_t m = support.size(), entries = machines.begin(machines.count);
@@ -176,9 +215,6 @@ void row_energies(const Level& level, const std::vector<const T*>& halves, const
     }
   }
   const HalfRows stored{whole ? 0 : rows.first, rows.last};
-  // Position a lies in a run of samples side by side, `before[a]` of which are in front of it.
-  std::vector<std::size_t> before(m, 0);
-  for (std::size_t a = 1; a < m; ++a) before[a] = support[a] == support[a - 1] + 1 ? before[a - 1] + 1 : 0;
   struct Scratch {
     std::vector<double> products;
     std::vector<T> values;
@@ -201,22 +237,43 @@ void row_energies(const Level& level, const std::vector<const T*>& halves, const
     }
     for (std::size_t k = 0; k < halves.size(); ++k) {
       for (std::size_t a = begin; a < end; ++a) {
-        const T* values = halves[k] + stored.begin(support[a]);
-        if (support[a] != a) {
-          for (std::size_t b = a + 1, size; b > 0; b -= size) {
-            size = before[b - 1] + 1;
-            std::copy_n(values + support[b - size], size, own.values.data() + b - size);
-          }
-          values = own.values.data();
-        }
+        const T* values = support.values(halves[k] + stored.begin(support.samples[a]), a, own.values.data());
         const double* products = own.products.data() + (a - begin) * m;
-        if constexpr (sizeof(T) == sizeof(float)) {
-          out[k * (rows.last - rows.first) + a - rows.first] = level.linear.product_single(values, products, a + 1);
-        } else {
-          out[k * (rows.last - rows.first) + a - rows.first] = level.linear.product_full(values, products, a + 1);
-        }
+        out[k * (rows.last - rows.first) + a - rows.first] = row_product(level, values, products, a + 1);
       }
     }
+  });
+}
+
+// out (halves, m) += K c over some samples, with the values of some of their rows: those up to the diagonal serve both
+// of their places. The halves are `whole`, or the samples are everything and they begin with the first of the rows,
+// which is to be a multiple of `row_group` if sums are to be the same to the last bit.
+template <class T>
+void add_products(const Level& level, const std::vector<const T*>& halves, const Picked& samples, const double* c,
+                  HalfRows rows, bool whole, Team& team, double* out) {
+  const std::size_t m = samples.size();
+  const HalfRows stored{whole ? 0 : rows.first, rows.last};
+  std::vector<std::vector<T>> scratch(team.size());
+  team.for_each(halves.size(), [&](std::size_t k, std::size_t worker) {
+    std::vector<T>& room = scratch[worker];
+    room.resize(row_group * m);
+    double* sums = out + k * m;
+    for (std::size_t begin = rows.first; begin < rows.last; begin += row_group) {
+      const std::size_t end = std::min(rows.last, begin + row_group);
+      double scales[row_group] = {};
+      const T* values[row_group];
+      for (std::size_t g = 0; g < row_group; ++g) {
+        const std::size_t a = std::min(begin + g, end - 1);
+        values[g] = samples.values(halves[k] + stored.begin(samples.samples[a]), a, room.data() + g * m);
+        if (begin + g == a) scales[g] = c[a];
+      }
+      for (std::size_t a = begin; a < end; ++a) sums[a] += row_product(level, values[a - begin], c, a + 1);
+      add_rows(level, scales, values, begin, sums);
+      for (std::size_t a = begin; a < end; ++a) {
+        for (std::size_t b = begin; b < a; ++b) sums[b] += c[a] * double(values[a - begin][b]);
+      }
+    }
+    team.poll(worker);
   });
 }
 

@@ -142,8 +142,8 @@ void test_sums(const Level& level, std::size_t n) {
   }
   const Machines machines{values.data(), columns.data(), starts.data(), 2};
   std::vector<double> energies(halves.size() * m), again(halves.size() * m), some(halves.size() * m);
-  row_energies(level, pointers(halves), support, machines, {0, m}, true, one, energies.data());
-  row_energies(level, pointers(halves), support, machines, {0, m}, true, three, again.data());
+  row_energies(level, pointers(halves), Picked(support), machines, {0, m}, true, one, energies.data());
+  row_energies(level, pointers(halves), Picked(support), machines, {0, m}, true, three, again.data());
   check(again == energies, "energies by threads");
   good = true;
   for (std::size_t k = 0; k < halves.size(); ++k) {
@@ -174,13 +174,34 @@ void test_sums(const Level& level, std::size_t n) {
   for (std::size_t first = 0; first < m; first += 6) {
     const HalfRows rows{first, std::min(m, first + 6)};
     std::vector<double> part(halves.size() * (rows.last - rows.first));
-    row_energies(level, pointers(alone, Triangle::start_of(first)), all_positions(m), machines, rows, false, three,
-                 part.data());
+    row_energies(level, pointers(alone, Triangle::start_of(first)), Picked(all_positions(m)), machines, rows, false,
+                 three, part.data());
     for (std::size_t k = 0; k < halves.size(); ++k) {
       std::copy_n(part.data() + k * (rows.last - rows.first), rows.last - rows.first, some.data() + k * m + first);
     }
   }
   check(some == energies, "energies of some rows at a time: the same to the last bit");
+
+  std::vector<double> c(m), products(halves.size() * m, 1.0), in_parts(halves.size() * m, 1.0);
+  for (std::size_t a = 0; a < m; ++a) c[a] = std::cos(double(a));
+  add_products(level, pointers(halves), Picked(support), c.data(), {0, m}, true, one, products.data());
+  good = true;
+  for (std::size_t k = 0; k < halves.size(); ++k) {
+    for (std::size_t a = 0; a < m; ++a) {
+      double wanted = 1.0;
+      for (std::size_t b = 0; b < m; ++b) {
+        const std::size_t i = support[std::max(a, b)], j = support[std::min(a, b)];
+        wanted += c[b] * double(halves[k][Triangle::start_of(i) + j]);
+      }
+      good = good && close(products[k * m + a], wanted, 1e-11);
+    }
+  }
+  check(good, "products of " + std::to_string(n));
+  for (std::size_t first = 0; first < m; first += 2 * row_group) {
+    add_products(level, pointers(alone, Triangle::start_of(first)), Picked(all_positions(m)), c.data(),
+                 {first, std::min(m, first + 2 * row_group)}, false, three, in_parts.data());
+  }
+  check(in_parts == products, "products of some rows at a time: the same to the last bit");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 """Kernel matrices of several kernels on the same samples, for machines that learn a combination of them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from functools import cached_property
 from typing import Any, Protocol
@@ -29,6 +29,8 @@ REPAIRS = ("clip", "flip", "shift", "square")
 NEED_NORMS = ("cosine", "tanimoto")
 # Parts of the budget: for matrices that are kept, for their sum, and for rows of those that are computed again.
 KEPT, SUMMED, STREAMED = 3 / 8, 1 / 2, 1 / 8
+# Rows that native loops take together.
+ROW_GROUP = 4
 
 
 class GramStack:
@@ -132,8 +134,8 @@ class GramStack:
     def _places(self) -> set[tuple[int, type]]:
         """Which matrices are kept, and in which precision: all in float32 first, dear ones also in float64."""
         dear = [k for k, kernel in enumerate(self.kernels) if vector_spec(kernel) is None]
-        wanted: list[tuple[int, type]] = [(k, np.float32) for k in dear]
-        wanted += [(k, np.float32) for k in range(len(self.kernels)) if k not in set(dear)]
+        cheap = [k for k, kernel in enumerate(self.kernels) if vector_spec(kernel) is not None]
+        wanted: list[tuple[int, type]] = [(k, np.float32) for k in dear + cheap]
         wanted += [(k, np.float64) for k in dear if not isinstance(self.kernels[k], Indexed)]
         sizes = np.array([np.dtype(dtype).itemsize for _, dtype in wanted]) * (self.n * (self.n + 1) // 2)
         return set(wanted[: int(np.searchsorted(np.cumsum(sizes), KEPT * self._budget, side="right"))])
@@ -156,9 +158,11 @@ class GramStack:
         if isinstance(kernel, Indexed) and repair is not None:
             return gram
         if not gram.definite:
-            of = f"kernel {k}, {kernel!r},"
-            instead = "" if repair is None else f", or EmpiricalMap: repair={repair!r} is for Indexed kernels alone"
-            raise indefinite("A combination of kernels", gram.lowest_eigenvalue(), of=of, instead=instead)
+            what = f"Indexed(K) of {len(kernel._stored())} samples" if isinstance(kernel, Indexed) else repr(kernel)
+            instead = " or set repair" if isinstance(kernel, Indexed) else ""
+            if repair is not None:
+                instead = f", or EmpiricalMap: repair={repair!r} is for Indexed kernels alone"
+            raise indefinite("A combination of kernels", gram.lowest_eigenvalue(), f"kernel {k}, {what},", instead)
         return gram
 
     def __len__(self) -> int:
@@ -220,27 +224,53 @@ class GramStack:
         dtype = np.float64 if exact else np.float32
         support = np.unique(coefficients.indices).astype(np.int64)
         m, rows_of_c = len(support), native_rows(coefficients[:, support])
-        by_row = np.zeros((len(self), m))
-        kept = [k for k in range(len(self)) if (k, dtype) in self._kept]
+        by_row, everyone, threads = np.zeros((len(self), m)), np.arange(m), effective_n_threads()
+        kept, streamed = self._kept_and_not(dtype)
         if kept:
-            by_row[kept] = _native.energies_of_halves(
-                [self._kept[k, dtype] for k in kept], support, rows_of_c, 0, m, True, effective_n_threads()
+            halves = [self._kept[k, dtype] for k in kept]
+            by_row[kept] = _native.energies_of_halves(halves, support, rows_of_c, 0, m, True, threads)
+        for rows, halves in self._streams(streamed, support, dtype) if streamed else ():
+            by_row[streamed, rows] = _native.energies_of_halves(
+                halves, everyone, rows_of_c, rows.start, rows.stop, False, threads
             )
-        streamed = [k for k in range(len(self)) if (k, dtype) not in self._kept]
-        if streamed:
-            everyone = np.arange(m)
-            sources = [source.at(support) for source in self._sources if any(k in source for k in streamed)]
-            for rows in self._blocks(m, len(streamed), dtype):
-                found = self._halves(sources, streamed, rows, dtype)
-                halves, threads = [found[k] for k in streamed], effective_n_threads()
-                by_row[streamed, rows] = _native.energies_of_halves(
-                    halves, everyone, rows_of_c, rows.start, rows.stop, False, threads
-                )
-                del found, halves
         ridge = 0.5 * self.ridge * float((coefficients.data**2).sum())
         return np.maximum(self._powers * by_row.sum(axis=1) + ridge, 0.0)
 
+    def products(self, coefficients: csr_array, samples: np.ndarray) -> np.ndarray:
+        """K c at some samples for every matrix, for one row c of coefficients, shape (n_kernels, len(samples))."""
+        met = np.union1d(coefficients.indices, samples).astype(np.int64)
+        c, everyone, threads = np.zeros(len(met)), np.arange(len(met)), effective_n_threads()
+        c[np.searchsorted(met, coefficients.indices)] = coefficients.data
+        kept, streamed = self._kept_and_not(np.float32)
+        found = np.zeros((len(self), len(met)))
+        if kept:
+            halves, part = [self._kept[k, np.float32] for k in kept], np.zeros((len(kept), len(met)))
+            _native.add_products_of_halves(halves, met, c, 0, len(met), True, part, threads)
+            found[kept] = part
+        if streamed:
+            part = np.zeros((len(streamed), len(met)))
+            for rows, halves in self._streams(streamed, met, np.float32):
+                _native.add_products_of_halves(halves, everyone, c, rows.start, rows.stop, False, part, threads)
+            found[streamed] = part
+        return (self._powers[:, np.newaxis] * found + self.ridge * c)[:, np.searchsorted(met, samples)]
+
     # --- values -------------------------------------------------------------------------------------------
+
+    def _kept_and_not(self, dtype: type) -> tuple[list[int], list[int]]:
+        """The numbers of matrices that are kept in some precision, and of the others."""
+        everyone = range(len(self))
+        return [k for k in everyone if (k, dtype) in self._kept], [k for k in everyone if (k, dtype) not in self._kept]
+
+    def _streams(
+        self, numbers: list[int], samples: np.ndarray, dtype: type
+    ) -> Iterator[tuple[slice, list[np.ndarray]]]:
+        """Rows of the lower halves of matrices on some samples, a block at a time."""
+        sources = [source.at(samples) for source in self._sources if any(k in source for k in numbers)]
+        for rows in self._blocks(len(samples), len(numbers), dtype):
+            found = self._halves(sources, numbers, rows, dtype)
+            halves = [found.pop(k) for k in numbers]
+            yield rows, halves
+            halves.clear()
 
     def _relative(self, k: int) -> float:
         """What kernel values are multiplied by to be kept."""
@@ -251,7 +281,9 @@ class GramStack:
         if not n_streamed:
             return [slice(0, n)]
         entries = max(BLOCK_ENTRIES, int(STREAMED * self._budget) // np.dtype(dtype).itemsize)
-        return row_blocks(n, n * n_streamed, entries)
+        # Native loops take rows in groups: sums are the same to the last bit if no group is divided.
+        groups = row_blocks(-(-n // ROW_GROUP), n * n_streamed * ROW_GROUP, entries)
+        return (slice(ROW_GROUP * group.start, min(n, ROW_GROUP * group.stop)) for group in groups)
 
     def _halves(
         self, sources: "Sequence[Source]", numbers: Sequence[int], rows: slice, dtype: type
