@@ -59,7 +59,6 @@ def keeping(monkeypatch, part, block=None):
     monkeypatch.setattr(stacks, "KEPT", part)
     if block is not None:
         monkeypatch.setattr(stacks, "BLOCK_ENTRIES", block)
-        monkeypatch.setattr(stacks, "STREAMED", 0.0)
 
 
 @pytest.mark.parametrize("scale", ["trace", "variance", None])
@@ -92,7 +91,7 @@ def test_what_is_kept_and_threads_make_no_difference(X, coefficients, monkeypatc
     weights = np.linspace(1.0, 0.0, len(KERNELS))
     found = []
     half = 4 * 83 * 84 // 2
-    for part, block, threads in [(3 / 8, None, 1), (0.0, 500, 1), (2.5 * half / 2**20, 3000, 3), (3 / 8, None, 3)]:
+    for part, block, threads in [(1 / 2, None, 1), (0.0, 500, 1), (2.5 * half / 2**20, 3000, 3), (1 / 2, None, 3)]:
         keeping(monkeypatch, part, block)
         with limit_threads(threads):
             stack = GramStack(KERNELS, X, ridge=0.5, memory=1)

@@ -27,8 +27,8 @@ REPAIRS = ("clip", "flip", "shift", "square")
 """What can be done about an indefinite matrix."""
 # Kernels that are no function of the measure of two samples alone.
 NEED_NORMS = ("cosine", "tanimoto")
-# Parts of the budget: for matrices that are kept, for their sum, and for rows of those that are computed again.
-KEPT, SUMMED, STREAMED = 3 / 8, 1 / 2, 1 / 8
+# Parts of the budget: for matrices that are kept, and for their sum.
+KEPT, SUMMED = 1 / 2, 1 / 2
 # Rows that native loops take together.
 ROW_GROUP = 4
 
@@ -62,10 +62,10 @@ class GramStack:
 
     Notes
     -----
-    Three eighths of the memory are for matrices that are computed once and kept, as lower halves in float32, 2 n^2
-    bytes each: first those of kernels that are no function of vectors, also in float64 if there is room in the end. The
+    Half of the memory is for matrices that are computed once and kept, as lower halves in float32, 2 n^2 bytes each:
+    first those of kernels that are no function of vectors, these also in float64 if there is room in the end. The
     others are computed again in blocks of rows for every sum in which they have weight, and on the samples with a
-    coefficient for energies. Half of the memory is for the sum of the matrices; where it does not fit, its rows are
+    coefficient for energies. The other half is for the sum of the matrices; where it does not fit, its rows are
     computed when a solver asks for them. Kernels on the same vectors that are functions of one distance, or of inner
     products, share these. A matrix is kept relative to a power of two of the size of its diagonal, so that values of
     any scale have a place in float32.
@@ -205,7 +205,7 @@ class GramStack:
         scaled = (weights * self._powers)[used]
         total: np.ndarray = (np.empty if used else np.zeros)((self.n, self.n), dtype=dtype)
         streamed = [k for k in used if (k, dtype) not in self._kept]
-        for rows in self._blocks(self.n, len(streamed), dtype) if used else ():
+        for rows in self._blocks(self.n, len(streamed)) if used else ():
             found = self._halves(self._sources, streamed, rows, dtype)
             part = slice(_start(rows.start), _start(rows.stop))
             halves = [found[k] if k in found else self._kept[k, dtype][part] for k in used]
@@ -266,7 +266,7 @@ class GramStack:
     ) -> Iterator[tuple[slice, list[np.ndarray]]]:
         """Rows of the lower halves of matrices on some samples, a block at a time."""
         sources = [source.at(samples) for source in self._sources if any(k in source for k in numbers)]
-        for rows in self._blocks(len(samples), len(numbers), dtype):
+        for rows in self._blocks(len(samples), len(numbers)):
             found = self._halves(sources, numbers, rows, dtype)
             halves = [found.pop(k) for k in numbers]
             yield rows, halves
@@ -276,13 +276,12 @@ class GramStack:
         """What kernel values are multiplied by to be kept."""
         return float(self.factors[k] / self._powers[k])
 
-    def _blocks(self, n: int, n_streamed: int, dtype: type) -> Any:
+    def _blocks(self, n: int, n_streamed: int) -> Any:
         """Rows of lower halves that are computed together, so that those of all matrices have room."""
         if not n_streamed:
             return [slice(0, n)]
-        entries = max(BLOCK_ENTRIES, int(STREAMED * self._budget) // np.dtype(dtype).itemsize)
         # Native loops take rows in groups: sums are the same to the last bit if no group is divided.
-        groups = row_blocks(-(-n // ROW_GROUP), n * n_streamed * ROW_GROUP, entries)
+        groups = row_blocks(-(-n // ROW_GROUP), n * n_streamed * ROW_GROUP, BLOCK_ENTRIES)
         return (slice(ROW_GROUP * group.start, min(n, ROW_GROUP * group.stop)) for group in groups)
 
     def _halves(
