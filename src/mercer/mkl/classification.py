@@ -46,7 +46,7 @@ class MKLClassifier(MultipleKernels, SoftMargins):
     algorithm : str, KernelWeightsSolver or WeightRule, default="auto"
         How the weights are learnt, see the guide: "level", "simple" and "silp" on the simplex, "alternating" for any
         set. "auto" takes "level" on the simplex and "alternating" elsewhere. "uniform", "alignment", "easy", "div-conv"
-        and "div-dc" take them from a rule, without the machine.
+        and "div-dc" take them from a rule, without the machine; these add up to one.
     norm : float >= 1, default=1.0
         The norm of the weights that is at most one. 1 makes them sparse; the larger, the more equal they are, up to
         infinity, where all are one.
