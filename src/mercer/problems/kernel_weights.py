@@ -15,8 +15,8 @@ from mercer.problems.dual import DualProblem, level
 
 __all__ = ["Elastic", "Groups", "KernelWeightsProblem", "NormBall", "Simplex", "WeightSet"]
 
-# Halvings of an interval until a root is known to the last digit.
-HALVINGS = 200
+# Halvings of an interval until a root is known to the last digit; as many steps of Newton's method from nearby.
+HALVINGS, NEWTON_STEPS = 200, 8
 
 
 class WeightSet(ABC):
@@ -66,6 +66,8 @@ class Simplex(WeightSet):
 
     def project(self, v: np.ndarray) -> np.ndarray:
         """The nearest point of the simplex."""
+        # Only differences count, and what is one below the largest becomes zero: any numbers are kept in range.
+        v = np.maximum(v - v.max(), -1.0)
         shift = level(v, np.zeros(len(v)), np.full(len(v), np.inf), 1.0)
         assert shift is not None
         d = np.maximum(0.0, v - shift)
@@ -162,16 +164,19 @@ class Elastic(WeightSet):
         return self._of_size_one(weights, 1.0)
 
     def cheapest(self, squares):
-        # u_k / d_k^2 = nu (1 - mix + 2 mix d_k): the only root of an increasing function of d_k.
-        u = squares / squares.max()
+        # u_k / d_k^2 = nu (1 - mix + 2 mix d_k): the only root of a convex, increasing function of d_k. Where the first
+        # of its terms to do so is u_k, it is at most twice that, and Newton's method is exact after few steps.
+        u, linear, square = squares / squares.max(), 1.0 - self.mix, 2.0 * self.mix
 
         def weights(nu: float) -> np.ndarray:
-            low, high = np.zeros(len(u)), np.cbrt(u / (2.0 * self.mix * nu))
-            for _ in range(HALVINGS):
-                middle = 0.5 * (low + high)
-                above = middle * middle * nu * (1.0 - self.mix + 2.0 * self.mix * middle) > u
-                low, high = np.where(above, low, middle), np.where(above, middle, high)
-            return high
+            d = np.cbrt(u / (square * nu))
+            if linear:
+                d = np.minimum(d, np.sqrt(u / (linear * nu)))
+            some = d > 0
+            for _ in range(NEWTON_STEPS):
+                x = d[some]
+                d[some] = x - (x * x * (linear + square * x) - u[some] / nu) / (x * (2.0 * linear + 3.0 * square * x))
+            return d
 
         return self._of_size_one(weights, 1.0)
 

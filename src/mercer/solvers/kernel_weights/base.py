@@ -168,11 +168,9 @@ class Search:
 
     def prove(self, points: Sequence[np.ndarray]) -> None:
         """Keep points of all problems that satisfy their constraints, if no trial bounds the optimum as well."""
-        problems = self.problem.problems
-        linear = -sum(
-            float(inner(p.linear, a) + 0.5 * inner(p.ridge, a * a)) for p, a in zip(problems, points, strict=True)
-        )
-        energies = self.problem.stack.energies(self.problem.coefficients(points))
+        parts = zip(self.problem.problems, points, strict=True)
+        linear = -sum(inner(p.linear, a) + 0.5 * inner(p.ridge, a * a) for p, a in parts)
+        energies = self.problem.stack.energies(self.problem.coefficients(points), exact=True)
         self._keep_proof(Trial(self.problem.weights.best(energies), np.inf, linear, energies, points))
 
     def _keep_proof(self, trial: Trial) -> None:
@@ -339,15 +337,10 @@ class KernelWeightsSolver(BaseEstimator, ABC):
         """
         self.check(problem)
         search = Search(problem, self, callback)
-        self._begin(search, start)
+        search.try_weights(problem.weights.uniform(len(problem.stack)) if start is None else start)
         if search.status is None:
             self._run(search)
         return search.result(search.status or "stalled")
-
-    def _begin(self, search: Search, start: np.ndarray | None) -> None:
-        """Try the first weights."""
-        problem = search.problem
-        search.try_weights(problem.weights.uniform(len(problem.stack)) if start is None else start)
 
     @abstractmethod
     def _run(self, search: Search) -> None:
