@@ -4,5 +4,6 @@ from mercer.mkl.classification import MKLClassifier
 from mercer.mkl.families import Widths, family
 from mercer.mkl.novelty import MKLOneClass
 from mercer.mkl.regression import MKLRegressor
+from mercer.mkl.sdp import SDPWeights, sdp_weights
 
-__all__ = ["MKLClassifier", "MKLOneClass", "MKLRegressor", "Widths", "family"]
+__all__ = ["MKLClassifier", "MKLOneClass", "MKLRegressor", "SDPWeights", "Widths", "family", "sdp_weights"]

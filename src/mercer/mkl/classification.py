@@ -45,7 +45,8 @@ class MKLClassifier(MultipleKernels, SoftMargins):
         False leaves out b.
     algorithm : str or KernelWeightsSolver, default="auto"
         How the weights are learnt, see the guide: "level", "simple" and "silp" on the simplex, "alternating" for any
-        set. "auto" takes "level" on the simplex and "alternating" elsewhere.
+        set, and "qclp", for few samples, to compare with (the extra ``conic``). "auto" takes "level" on the simplex and
+        "alternating" elsewhere.
     norm : float >= 1, default=1.0
         The norm of the weights that is at most one. 1 makes them sparse; the larger, the more equal they are, up to
         infinity, where all are one.
