@@ -92,7 +92,7 @@ def support_function(weights, S):
         q = 1.0 if np.isinf(weights.p) else weights.p / (weights.p - 1.0)
         return S.max() * np.sum((S / S.max()) ** q) ** (1.0 / q)
     if isinstance(weights, Groups):
-        return max(support_function(weights.within, S[part]) for part in weights.parts)
+        return max(support_function(weights.inside, S[part]) for part in weights.parts)
     assert isinstance(weights, Elastic)
 
     def dual(log_nu):

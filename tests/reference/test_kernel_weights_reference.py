@@ -20,10 +20,26 @@ from mercer.errors import NotSeparableError
 from mercer.gram import GramStack
 from mercer.kernels import RBF, Indexed, Linear
 from mercer.problems import Elastic, Groups, KernelWeightsProblem, NormBall, Simplex, WeightSet, soft_margin
-from mercer.solvers.kernel_weights import Alternating, Conic, LevelMethod, ReducedGradient, SemiInfinite
+from mercer.solvers.kernel_weights import (
+    Accelerated,
+    Alternating,
+    Conic,
+    LevelMethod,
+    NewtonMethod,
+    ProjectedGradient,
+    ReducedGradient,
+    SemiInfinite,
+)
 
 # The routes to the optimum over the simplex, each of which owes nothing to the others.
-ROUTES = {"qclp": Conic, "silp": SemiInfinite, "simple": ReducedGradient, "level": LevelMethod}
+ROUTES = {
+    "qclp": Conic,
+    "silp": SemiInfinite,
+    "simple": ReducedGradient,
+    "level": LevelMethod,
+    "newton": NewtonMethod,
+    "projected": ProjectedGradient,
+}
 every_route = pytest.mark.parametrize("route", ROUTES.values(), ids=ROUTES.keys())
 
 MACHINES = {
@@ -85,6 +101,18 @@ def test_routes_agree(machines, seed):
     problem = random_weights_problem(machines, seed, Simplex())
     optimum = qclp_optimum(problem)
     for name, route in ROUTES.items():
+        found = solve(route, problem)
+        assert abs(found.objective - optimum.value) <= AGREEMENT * abs(optimum.value), name
+
+
+@every_machine
+@pytest.mark.parametrize("ridge", [0.01, 0.1])
+def test_routes_agree_on_matrices_with_a_ridge(machines, ridge):
+    """Among them the one that needs it."""
+    problem = random_weights_problem(machines, 2, Simplex(), ridge=ridge)
+    optimum = qclp_optimum(problem)
+    assert optimum.value < qclp_optimum(random_weights_problem(machines, 2, Simplex())).value
+    for name, route in (ROUTES | {"nesterov": Accelerated}).items():
         found = solve(route, problem)
         assert abs(found.objective - optimum.value) <= AGREEMENT * abs(optimum.value), name
 
@@ -236,6 +264,18 @@ def test_identical_kernels_have_equal_weights_where_they_are_not_sparse(weights)
     assert found[0] > 0 and found[3] == pytest.approx(found[0], rel=1e-4)
 
 
+@pytest.mark.parametrize("route", [Conic, Alternating])
+def test_identical_kernels_in_different_groups(route):
+    """They are of different worth there: the weights stay in their set."""
+    matrices, labels = labelled_matrices(40, 3)
+    weights = Groups(["a", "a", "b", "b"], 2.0)
+    found = solve(
+        route, labelled_problem([matrices[0], matrices[1], matrices[0], matrices[2]], labels, weights=weights)
+    )
+    assert sum(np.linalg.norm(found.weights[part]) for part in weights.parts) == pytest.approx(1.0, abs=1e-12)
+    assert found.weights[0] != pytest.approx(found.weights[2], rel=1e-2)
+
+
 @every_route
 def test_kernels_without_information_have_no_weight(route):
     """Of zero, and constant ones: the offset does all that they could."""
@@ -276,15 +316,6 @@ def test_more_kernels_than_samples(route):
     assert abs(found.objective - optimum.value) <= AGREEMENT * optimum.value
 
 
-def test_a_ridge_on_every_matrix():
-    """The conic route solves the problem that the others are given where there is a ridge, too."""
-    problem = random_weights_problem("hinge", 2, Simplex(), ridge=0.05)
-    optimum = qclp_optimum(problem)
-    assert optimum.value < qclp_optimum(random_weights_problem("hinge", 2, Simplex())).value
-    for route in ROUTES.values():
-        assert abs(solve(route, problem).objective - optimum.value) <= AGREEMENT * optimum.value
-
-
 # --- the programme ----------------------------------------------------------------------------------------
 
 
@@ -299,7 +330,7 @@ def test_the_conic_route_refuses_sets_that_it_does_not_know():
         pass
 
     class Other(WeightSet):
-        best, cheapest, uniform = Simplex.best, Simplex.cheapest, Simplex.uniform
+        best, cheapest, within, size = Simplex.best, Simplex.cheapest, Simplex.within, Simplex.size
 
     assert solve(Conic, random_weights_problem("hinge", 0, Shrunk())).status == "solved"
     with pytest.raises(TypeError, match="Conic needs weights in a set that it knows, got Other"):

@@ -3,7 +3,18 @@
 from mercer.mkl.classification import MKLClassifier
 from mercer.mkl.families import Widths, family
 from mercer.mkl.novelty import MKLOneClass
+from mercer.mkl.paths import WeightsPath, weights_path
 from mercer.mkl.regression import MKLRegressor
 from mercer.mkl.sdp import SDPWeights, sdp_weights
 
-__all__ = ["MKLClassifier", "MKLOneClass", "MKLRegressor", "SDPWeights", "Widths", "family", "sdp_weights"]
+__all__ = [
+    "MKLClassifier",
+    "MKLOneClass",
+    "MKLRegressor",
+    "SDPWeights",
+    "WeightsPath",
+    "Widths",
+    "family",
+    "sdp_weights",
+    "weights_path",
+]

@@ -51,6 +51,8 @@ class Conic(KernelWeightsSolver):
        ICML 2004.
     """
 
+    _joint_too = False
+
     def check(self, problem: KernelWeightsProblem) -> None:
         super().check(problem)
         clarabel_for(type(self).__name__)
@@ -128,7 +130,7 @@ def _norms(programme: ConicProgramme, weights: WeightSet, n_kernels: int, t: np.
     if isinstance(weights, Groups):
         norms = np.empty(n_kernels, dtype=int)
         for part in weights.parts:
-            norms[part] = _norms(programme, weights.within, len(part), t)
+            norms[part] = _norms(programme, weights.inside, len(part), t)
         return norms
     zero, one = np.zeros(n_kernels), eye_array(n_kernels)
     norms, shares = programme.variables(zero), programme.variables(zero)
