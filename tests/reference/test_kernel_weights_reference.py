@@ -127,6 +127,14 @@ def test_the_conic_route_on_kernels_that_are_not_normalised(formulation, seed):
     assert found.status == "solved"
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("formulation", ["hinge", "epsilon tube", "quantile"])
+def test_the_conic_route_proves_many_digits(formulation, seed):
+    """Its own point does: the machines on the learnt kernel have other solutions, which prove less."""
+    found = Conic(gap_tol=1e-8).solve(random_weights_problem(formulation, seed, Simplex()))
+    assert found.status == "solved"
+
+
 @every_set
 @every_machine
 def test_the_conic_route_in_every_set(machines, weights):
@@ -222,6 +230,19 @@ def test_the_nearest_point_of_the_simplex(size, rng):
         assert (d >= 0).all() and abs(d.sum() - 1.0) <= 1e-12
         away = v - d
         assert away.max() - away @ d <= 1e-12 * max(1.0, size)
+
+
+@pytest.mark.parametrize("mix", [1e-6, 0.01, 0.3, 0.9, 1.0])
+def test_the_cheapest_elastic_weights(mix, rng):
+    """What one more of a weight saves is in one ratio to what it takes of the set, and nothing of that is left."""
+    weights = Elastic(mix)
+    for _ in range(20):
+        squares = 10.0 ** rng.uniform(-12, 0, size=7)
+        squares[rng.integers(7)] = 0.0
+        d, some = weights.cheapest(squares), squares > 0
+        assert weights.size(d) == pytest.approx(1.0, abs=1e-12) and not d[~some].any()
+        ratio = squares[some] / d[some] ** 2 / (1 - mix + 2 * mix * d[some])
+        assert_allclose(ratio, ratio[0], rtol=1e-10)
 
 
 @pytest.mark.parametrize("name", SETS)

@@ -50,7 +50,7 @@ def test_the_sum_and_its_certificate(C):
     matrices = matrices_of(X)
     found = sdp_weights(matrices, y, C)
     K = sum(weight * matrix for weight, matrix in zip(found.weights, matrices, strict=True))
-    assert_allclose(found.matrix, K, atol=1e-12 * np.abs(K).max())
+    assert_allclose(found.matrix, K, rtol=1e-12, atol=1e-12 * np.abs(K).max())
     assert np.trace(K) == pytest.approx(24.0, rel=1e-12)
     assert np.linalg.eigvalsh(K)[0] >= -1e-6
     optimum = conic_optimum(margin_over(K, y, C))
@@ -59,6 +59,13 @@ def test_the_sum_and_its_certificate(C):
     assert found.decision == pytest.approx(K @ (y * found.result.a) + found.result.offsets.plus)
     # Weights >= 0 are some of those that are allowed.
     assert found.objective <= (1 + 1e-6) * qclp_optimum(positive_problem(matrices, y, C)).value
+
+
+def test_the_trace_is_exact_where_the_weights_are_rough():
+    X, y = labelled(24)
+    matrices = matrices_of(X)
+    found = sdp_weights(matrices, y, tol=0.1)
+    assert found.weights @ [np.trace(K) for K in matrices] == pytest.approx(24.0, rel=1e-12)
 
 
 def test_negative_weights_take_away_what_is_of_no_use():
