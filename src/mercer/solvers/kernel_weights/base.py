@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 
 from mercer.gram.memory import check_memory
 from mercer.parameters import Number, check_parameters
-from mercer.problems import JointProblem, KernelWeightsProblem, Simplex
+from mercer.problems import Groups, JointProblem, KernelWeightsProblem, Simplex
 from mercer.solvers.base import Callback, Progress, SolverResult, column
 from mercer.solvers.joint import BlockDescent
 from mercer.solvers.smo import SMO
@@ -273,7 +273,10 @@ class Search:
         """
         assert self.best is not None and self.proof is not None
         problem, best, proof = self.problem, self.best, self.proof
-        weights = best.weights if as_tried else shared_by_twins(best.weights, np.array(self._energies))
+        told_apart = np.array(self._energies)
+        if isinstance(problem.weights, Groups):  # whose members count apart from others
+            told_apart = np.vstack([told_apart, problem.weights.members])
+        weights = best.weights if as_tried else shared_by_twins(best.weights, told_apart)
         results = self._machines.set_params(gap_tol=INNER_SHARE * self.gap_tol, max_seconds=None).solve_many(
             problem.over(problem.stack.exact(weights)), best.points
         )
@@ -319,12 +322,12 @@ def machines_for(problems: Sequence[Any], solver: "KernelWeightsSolver") -> Any:
     return kind(tol=solver.tol, memory=solver.memory, n_threads=solver.n_threads)
 
 
-def shared_by_twins(weights: np.ndarray, energies: np.ndarray) -> np.ndarray:
-    """The weights with those made equal of kernels that no trial has told apart; energies has a row for each trial.
+def shared_by_twins(weights: np.ndarray, told_apart: np.ndarray) -> np.ndarray:
+    """The weights with those made equal of kernels that nothing has told apart: their columns are equal.
 
     Kernels that are identical could share their weight in any way.
     """
-    _, twins = np.unique(energies, axis=1, return_inverse=True)
+    _, twins = np.unique(told_apart, axis=1, return_inverse=True)
     return (np.bincount(twins, weights) / np.bincount(twins))[twins]
 
 
