@@ -74,6 +74,8 @@ class MKLOneClass(MultipleKernels, Hyperplane):
         The combination that was learnt, usable anywhere; kernels of weight zero are left out.
     kernels_ : list of Kernel
         All of them, with their data-dependent parameters resolved.
+    factors_ : ndarray of shape (n_kernels,)
+        What each was multiplied by to normalise it.
     result_ : SolverResult
         The certificate of the machine on the learnt kernel.
     offset_ : float

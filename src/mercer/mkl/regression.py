@@ -76,6 +76,8 @@ class MKLRegressor(MultipleKernels, PricedTubes):
         The combination that was learnt, usable anywhere; kernels of weight zero are left out.
     kernels_ : list of Kernel
         All of them, with their data-dependent parameters resolved.
+    factors_ : ndarray of shape (n_kernels,)
+        What each was multiplied by to normalise it.
     result_ : SolverResult
         The certificate of the machine on the learnt kernel.
     support_, support_vectors_, n_support_, dual_coef_, intercept_ : arrays

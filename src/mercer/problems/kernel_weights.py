@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from mercer.gram import Gram
 from mercer.gram.stacks import GramStack
 from mercer.problems.batch import DualProblems
-from mercer.problems.dual import DualProblem, level
+from mercer.problems.dual import level
 
 __all__ = ["Elastic", "Groups", "KernelWeightsProblem", "NormBall", "Simplex", "WeightSet"]
 
@@ -35,8 +35,12 @@ class WeightSet(ABC):
         """The weights of the set with the smallest sum of u_k / d_k, for squared norms u >= 0, not all of them zero."""
 
     @abstractmethod
+    def within(self, weights: np.ndarray) -> np.ndarray:
+        """The largest multiple of weights >= 0, not all of them zero, that is in the set."""
+
     def uniform(self, n_kernels: int) -> np.ndarray:
         """Equal weights, as large as they may be."""
+        return self.within(np.ones(n_kernels))
 
 
 class Simplex(WeightSet):
@@ -61,8 +65,12 @@ class Simplex(WeightSet):
         norms = np.sqrt(squares)
         return norms / norms.sum()
 
-    def uniform(self, n_kernels):
-        return np.full(n_kernels, 1.0 / n_kernels)
+    def within(self, weights):
+        return weights / self.size(weights)
+
+    def size(self, d: np.ndarray) -> float:
+        """The sum of the weights."""
+        return float(d.sum())
 
     def project(self, v: np.ndarray) -> np.ndarray:
         """The nearest point of the simplex."""
@@ -106,15 +114,16 @@ class NormBall(WeightSet):
     def cheapest(self, squares):
         return np.ones(len(squares)) if np.isinf(self.p) else self._on_the_sphere(squares ** (1.0 / (self.p + 1.0)))
 
-    def uniform(self, n_kernels):
-        return np.full(n_kernels, n_kernels ** (-1.0 / self.p))
+    def within(self, weights):
+        return weights / self.size(weights)
 
     def _on_the_sphere(self, d: np.ndarray) -> np.ndarray:
-        size = self.norm(d)
-        return d / size if size > 0 else self.uniform(len(d))
+        return self.within(d) if d.any() else self.uniform(len(d))
 
-    def norm(self, d: np.ndarray) -> float:
-        """The p-norm."""
+    def size(self, d: np.ndarray) -> float:
+        """The p-norm of the weights."""
+        if np.isinf(self.p):
+            return float(d.max())
         largest = float(d.max())
         return largest * float(((d / largest) ** self.p).sum()) ** (1.0 / self.p) if largest > 0 else 0.0
 
@@ -189,10 +198,10 @@ class Elastic(WeightSet):
             low, high = (middle, high) if self.size(weights(middle)) > 1.0 else (low, middle)
         return weights(high)
 
-    def uniform(self, n_kernels):
-        # mix n d^2 + (1 - mix) n d = 1
-        linear, square = (1.0 - self.mix) * n_kernels, self.mix * n_kernels
-        return np.full(n_kernels, 2.0 / (linear + np.sqrt(linear * linear + 4.0 * square)))
+    def within(self, weights):
+        # t d with mix sum(d^2) t^2 + (1 - mix) sum(d) t = 1
+        linear, square = (1.0 - self.mix) * float(weights.sum()), self.mix * float((weights * weights).sum())
+        return 2.0 / (linear + np.sqrt(linear * linear + 4.0 * square)) * weights
 
 
 class Groups(WeightSet):
@@ -218,11 +227,11 @@ class Groups(WeightSet):
     def __init__(self, labels: Any, p: float = 2.0):
         _, self.members = np.unique(np.asarray(labels), return_inverse=True)
         self.p = float(p)
-        self.within: WeightSet = Simplex() if p == 1 else NormBall(p)
+        self.inside: Simplex | NormBall = Simplex() if p == 1 else NormBall(p)
         self.parts = [np.flatnonzero(self.members == g) for g in range(self.members.max() + 1)]
 
     def best(self, energies):
-        inside = [self.within.best(energies[part]) for part in self.parts]
+        inside = [self.inside.best(energies[part]) for part in self.parts]
         values = [float(d @ energies[part]) for d, part in zip(inside, self.parts, strict=True)]
         chosen, weights = int(np.argmax(values)), np.zeros(len(energies))
         weights[self.parts[chosen]] = inside[chosen]
@@ -233,17 +242,14 @@ class Groups(WeightSet):
         for g, part in enumerate(self.parts):
             u = squares[part]
             if u.any():
-                inside = self.within.cheapest(u)
+                inside = self.inside.cheapest(u)
                 used = u > 0
                 norms[g] = np.sqrt(float((u[used] / inside[used]).sum()))  # what the group costs at size one, its root
                 weights[part] = inside
         return weights * (norms / norms.sum())[self.members]
 
-    def uniform(self, n_kernels):
-        weights = np.empty(n_kernels)
-        for part in self.parts:
-            weights[part] = self.within.uniform(len(part)) / len(self.parts)
-        return weights
+    def within(self, weights):
+        return weights / sum(self.inside.size(weights[part]) for part in self.parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,27 +275,27 @@ class KernelWeightsProblem:
     ----------
     stack : GramStack
         The kernel matrices.
-    problems : sequence of DualProblem
+    problems : sequence of DualProblem or of JointProblem
         The machines that share the weights, over any Gram matrix of as many samples: it is replaced by the sum.
     weights : WeightSet
         D.
     """
 
     stack: GramStack
-    problems: Sequence[DualProblem]
+    problems: Sequence[Any]
     weights: WeightSet
 
-    def over(self, gram: Gram) -> Sequence[DualProblem]:
+    def over(self, gram: Gram) -> Sequence[Any]:
         """The problems of the machines over one kernel matrix."""
         if isinstance(self.problems, DualProblems):
             return replace(self.problems, gram=gram)
         return [replace(problem, gram=gram) for problem in self.problems]
 
-    def coefficients(self, points: Sequence[np.ndarray]) -> csr_array:
-        """The c_t of points a of all problems, a row for each."""
-        n, rows = self.stack.n, []
-        for problem, a in zip(self.problems, points, strict=True):
-            rows.append(csr_array(np.bincount(problem.index, weights=problem.sign * a, minlength=n)[np.newaxis]))
-        data = np.concatenate([row.data for row in rows])
-        columns = np.concatenate([row.indices for row in rows])
-        return csr_array((data, columns, np.cumsum([0, *(row.nnz for row in rows)])), shape=(len(rows), n))
+    def coefficients(self, points: Sequence[Any]) -> csr_array:
+        """The c_t of points a of all problems, a row for each, or for each class of a joint problem."""
+        parts = zip(self.problems, points, strict=True)
+        return csr_array(vstack([csr_array(problem.expansion(a)) for problem, a in parts], format="csr"))
+
+    def linear(self, points: Sequence[Any]) -> float:
+        """L(a) at points a of all problems; it does not depend on the kernels."""
+        return -sum(problem.apart_from_kernel(a) for problem, a in zip(self.problems, points, strict=True))

@@ -2,6 +2,7 @@
 
 from mercer.solvers.kernel_weights.alternating import Alternating
 from mercer.solvers.kernel_weights.base import KernelWeightsHistory, KernelWeightsResult, KernelWeightsSolver
+from mercer.solvers.kernel_weights.conic import Conic
 from mercer.solvers.kernel_weights.level import LevelMethod
 from mercer.solvers.kernel_weights.nesterov import Accelerated
 from mercer.solvers.kernel_weights.newton import NewtonMethod
@@ -12,6 +13,7 @@ from mercer.solvers.kernel_weights.simple import ReducedGradient
 __all__ = [
     "Accelerated",
     "Alternating",
+    "Conic",
     "KernelWeightsHistory",
     "KernelWeightsResult",
     "KernelWeightsSolver",

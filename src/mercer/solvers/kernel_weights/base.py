@@ -12,10 +12,10 @@ from sklearn.base import BaseEstimator
 
 from mercer.gram.memory import check_memory
 from mercer.parameters import Number, check_parameters
-from mercer.problems import KernelWeightsProblem, Simplex
+from mercer.problems import JointProblem, KernelWeightsProblem, Simplex
 from mercer.solvers.base import Callback, Progress, SolverResult, column
+from mercer.solvers.joint import BlockDescent
 from mercer.solvers.smo import SMO
-from mercer.sums import inner
 
 __all__ = ["KernelWeightsHistory", "KernelWeightsResult", "KernelWeightsSolver", "Search", "Trial"]
 
@@ -140,7 +140,7 @@ class Search:
     def __init__(self, problem: KernelWeightsProblem, solver: "KernelWeightsSolver", callback: Callback | None):
         self.problem, self.callback = problem, callback
         self.gap_tol, self.max_iter, self.max_seconds = solver.gap_tol, solver.max_iter, solver.max_seconds
-        self._machines = SMO(tol=solver.tol, memory=solver.memory, n_threads=solver.n_threads)
+        self._machines = machines_for(problem.problems, solver)
         self._began = time.perf_counter()
         self.best: Trial | None = None
         """The trial with the smallest upper bound."""
@@ -152,6 +152,7 @@ class Search:
         self._since = 0
         self._log: list[tuple[float, float, float]] = []
         self._tried: list[np.ndarray] = []
+        self._energies: list[np.ndarray] = []
 
     def try_weights(self, weights: np.ndarray, start: Sequence[np.ndarray] | None = None) -> Trial:
         """The machines at some weights, from the solutions given, or else from those of the last trial."""
@@ -165,6 +166,7 @@ class Search:
         self._last = trial
         self._log.append((self.seconds, self.upper, self.lower))
         self._tried.append(weights)
+        self._energies.append(trial.energies)
         if self.callback is not None:
             told = Progress(len(self._log), -self.upper, self.upper - self.lower, self.seconds)
             self._stopped = bool(self.callback(told)) or self._stopped
@@ -174,12 +176,7 @@ class Search:
         """Keep points of all problems that satisfy their constraints, if no trial bounds the optimum as well."""
         energies = self.problem.stack.energies(self.problem.coefficients(points), exact=self._exact)
         weights = self.problem.weights.best(energies)
-        self._keep_proof(Trial(weights, np.inf, self._linear(points), energies, points))
-
-    def _linear(self, points: Sequence[np.ndarray]) -> float:
-        """L(a), which does not depend on the kernels."""
-        parts = zip(self.problem.problems, points, strict=True)
-        return -sum(inner(p.linear, a) + 0.5 * inner(p.ridge, a * a) for p, a in parts)
+        self._keep_proof(Trial(weights, np.inf, self.problem.linear(points), energies, points))
 
     def _keep_proof(self, trial: Trial) -> None:
         if self.proof is None or self.bound_of(trial) > self.bound_of(self.proof):
@@ -213,7 +210,7 @@ class Search:
     def _judged(self, weights: np.ndarray, results: Sequence[SolverResult]) -> Trial:
         points = [result.a for result in results]
         energies = self.problem.stack.energies(self.problem.coefficients(points), exact=self._exact)
-        return Trial(weights, -float(np.sum(column(results, "bound"))), self._linear(points), energies, points)
+        return Trial(weights, -float(np.sum(column(results, "bound"))), self.problem.linear(points), energies, points)
 
     def bound_of(self, trial: Trial) -> float:
         """The lower bound of the optimum over all weights that a trial proves."""
@@ -275,11 +272,12 @@ class Search:
         """
         assert self.best is not None and self.proof is not None
         problem, best, proof = self.problem, self.best, self.proof
+        weights = shared_by_twins(best.weights, np.array(self._energies))
         results = self._machines.set_params(gap_tol=INNER_SHARE * self.gap_tol, max_seconds=None).solve_many(
-            problem.over(problem.stack.exact(best.weights)), best.points
+            problem.over(problem.stack.exact(weights)), best.points
         )
         self._exact, self.together, self._since = True, -np.inf, len(self._log)
-        self.best = self.proof = self._last = self._judged(best.weights, results)
+        self.best = self.proof = self._last = self._judged(weights, results)
         if proof is not best:
             self.prove(proof.points)
         return results
@@ -305,6 +303,30 @@ class Search:
         )
 
 
+class Jointly(BlockDescent):
+    """The solver of joint problems, of a list of them."""
+
+    def solve_many(self, problems: Sequence[Any], starts: Sequence[Any] | None = None) -> list[Any]:
+        """One after the other."""
+        starts = [None] * len(problems) if starts is None else starts
+        return [self.solve(problem, start) for problem, start in zip(problems, starts, strict=True)]
+
+
+def machines_for(problems: Sequence[Any], solver: "KernelWeightsSolver") -> Any:
+    """The solver of the machines."""
+    kind = Jointly if isinstance(problems[0], JointProblem) else SMO
+    return kind(tol=solver.tol, memory=solver.memory, n_threads=solver.n_threads)
+
+
+def shared_by_twins(weights: np.ndarray, energies: np.ndarray) -> np.ndarray:
+    """The weights with those made equal of kernels that no trial has told apart; energies has a row for each trial.
+
+    Kernels that are identical could share their weight in any way.
+    """
+    _, twins = np.unique(energies, axis=1, return_inverse=True)
+    return (np.bincount(twins, weights) / np.bincount(twins))[twins]
+
+
 class KernelWeightsSolver(BaseEstimator, ABC):
     """Base of the solvers of `KernelWeightsProblem`.
 
@@ -327,6 +349,7 @@ class KernelWeightsSolver(BaseEstimator, ABC):
     default_ridge: ClassVar[float] = 0.0
     """What machines add to the diagonal of every kernel matrix unless they are told otherwise."""
     _simplex_only: ClassVar[bool] = False
+    _joint_too: ClassVar[bool] = True  # whether classes may be learnt by one objective
 
     _parameters: ClassVar[dict[str, Any]] = {
         "gap_tol": Number(0, above=True),
@@ -350,6 +373,9 @@ class KernelWeightsSolver(BaseEstimator, ABC):
         if self._simplex_only and not isinstance(problem.weights, Simplex):
             name = type(self).__name__
             raise ValueError(f"{name} needs weights on the simplex, got {type(problem.weights).__name__}.")
+        if not self._joint_too and isinstance(problem.problems[0], JointProblem):
+            name = type(self).__name__
+            raise ValueError(f"{name} needs machines for two classes, got one objective for several; use LevelMethod.")
 
     def solve(
         self, problem: KernelWeightsProblem, start: np.ndarray | None = None, callback: Callback | None = None
@@ -360,7 +386,7 @@ class KernelWeightsSolver(BaseEstimator, ABC):
         ----------
         problem : KernelWeightsProblem
         start : array of shape (n_kernels,), default=None
-            First weights, of the set; None: equal ones.
+            First weights, of which the largest multiple in the set is taken; None: equal ones.
         callback : callable, default=None
             Called with a `Progress` after every trial, whose violation is the gap; a true value stops the run.
 
@@ -382,7 +408,7 @@ class KernelWeightsSolver(BaseEstimator, ABC):
     def _begin(self, search: Search, start: np.ndarray | None) -> None:
         """Try the first weights."""
         problem = search.problem
-        search.try_weights(problem.weights.uniform(len(problem.stack)) if start is None else start)
+        search.try_weights(problem.weights.within(np.ones(len(problem.stack)) if start is None else start))
 
     @abstractmethod
     def _run(self, search: Search) -> None:

@@ -57,6 +57,7 @@ class NewtonMethod(KernelWeightsSolver):
     """
 
     _simplex_only = True
+    _joint_too = False
 
     def _run(self, search: Search) -> None:
         search.sharpen()  # derivatives are worth it
