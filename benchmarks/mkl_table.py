@@ -1,4 +1,4 @@
-"""Routes to the weights of kernels side by side: ``python -m benchmarks.mkl_table [n]`` writes ``docs/guide/mkl_table.inc``.
+"""Routes to the weights of kernels side by side: ``python -m benchmarks.mkl_table [n]``, into the guide.
 
 Every algorithm for weights that add up to one gets the same problem, with 1000 samples unless another number is given,
 to smaller and smaller gaps: seconds of the search, the kernel matrices being there, and machines that were tried.
