@@ -21,6 +21,7 @@ from mercer.solvers.kernel_weights import (
     ProjectedGradient,
     ReducedGradient,
     SemiInfinite,
+    newton,
 )
 from mercer.solvers.kernel_weights.base import KernelWeightsSolver, Search
 from mercer.solvers.kernel_weights.cuts import Cuts
@@ -354,6 +355,18 @@ def test_a_newton_step_promises_what_its_model_says():
     shorter = at.weights + 1e-3 * (weights - at.weights)
     fallen = at.value - search.try_weights(shorter).value
     assert fallen >= 1e-3 * promised  # a parabola falls by at least its share of all at every part of the way
+
+
+def test_some_of_the_free_variables_are_enough(monkeypatch):
+    """They make the second derivatives too small, never too large, and so the steps too long: trials mend that."""
+    problem = widths(squared=True)
+    at = searched(problem, trials=1, gap_tol=1e-6)[1][0]
+    whole = second_derivatives(problem, at)
+    monkeypatch.setattr(newton, "MOST_FREE", 10)
+    part = second_derivatives(problem, at)
+    assert 0 < np.linalg.eigvalsh(part).max() < np.linalg.eigvalsh(whole).max()
+    assert np.linalg.eigvalsh(whole - part).min() >= -1e-9 * np.abs(whole).max()
+    assert NewtonMethod(gap_tol=1e-5).solve(problem).status == "solved"
 
 
 def test_reduced_directions_descend_within_the_simplex():
