@@ -55,7 +55,8 @@ def table(n: int) -> Iterator[str]:
     sizes = [max(map(len, column)) for column in zip(*rows, strict=True)]
     rule = "  ".join("=" * size for size in sizes)
     texts = ["  ".join(cell.ljust(size) for cell, size in zip(row, sizes, strict=True)).rstrip() for row in rows]
-    yield from (rule, texts[0], rule, *texts[1:], rule)
+    yield f"{n} samples of two classes, {WIDTHS} RBF kernels from nearly constant to nearly the identity, C = {C:g}:"
+    yield from ("", rule, texts[0], rule, *texts[1:], rule)
 
 
 if __name__ == "__main__":
