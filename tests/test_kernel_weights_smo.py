@@ -162,6 +162,7 @@ def test_begins_at_the_weights_that_are_given():
     optimum = JointSMO(gap_tol=1e-6).solve(problem)
     again = JointSMO(gap_tol=1e-3).solve(problem, optimum.weights)
     assert again.n_iter == 1 and again.status == "solved"
+    np.testing.assert_array_equal(again.weights, optimum.weights)
 
 
 def test_refuses_by_name():
@@ -178,15 +179,11 @@ def test_refuses_by_name():
         JointSMO().solve(problem_of(Other()))
 
 
-@pytest.mark.parametrize(
-    ("weights", "most"),
-    [(NormBall(1.05), 20), (Elastic(0.05), 30), (SETS["groups"], 60)],
-    ids=["ball", "elastic", "groups"],
-)
-def test_alternating_gets_there_in_few_steps(weights, most):
-    """Without mixing it takes several times as many, or never gets there."""
+@pytest.mark.parametrize("weights", [NormBall(1.05), Elastic(0.05), SETS["groups"]], ids=["ball", "elastic", "groups"])
+def test_alternating_gets_there_in_few_steps(weights):
+    """It takes ten or fourteen, and thirty without mixing."""
     found = Alternating(gap_tol=1e-4).solve(problem_of(weights))
-    assert found.status == "solved" and found.n_iter <= most
+    assert found.status == "solved" and found.n_iter <= 20
 
 
 def test_automatic_choice():
