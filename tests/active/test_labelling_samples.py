@@ -12,7 +12,7 @@ from matplotlib import image as images
 from scipy import sparse
 
 from mercer.active import SVG
-from mercer.active.serving.layout import graph_places, tree_places
+from mercer.active.serving.layout import LETTER, graph_places, tree_places
 from mercer.active.serving.samples import MOST_LETTERS, MOST_ROWS, Shown, picture, sample_at
 from mercer.data import Graph, RowBlocks, Sequences, Series, Tree
 
@@ -46,6 +46,8 @@ def test_sparse_rows_show_what_is_there(kind):
     X = kind(np.array([[0.0, 1.0, 0.0], [4.0, 2.0, 3.0]]))
     X.data[X.indices == 0] = 0.0  # it is stored, and nothing nevertheless
     assert Shown(X)(1)["rows"] == [["x1", "2"], ["x2", "3"]]
+    unordered = kind(([3.0, 2.0], [2, 1], [0, 2]), shape=(1, 3))
+    assert Shown(unordered)(0)["rows"] == [["x1", "2"], ["x2", "3"]]
 
 
 def test_wide_rows_and_long_texts_say_what_is_left_out():
@@ -59,7 +61,10 @@ def test_wide_rows_and_long_texts_say_what_is_left_out():
     ("value", "kind"),
     [
         ("GATTACA", "sequence"),
-        ("CC(=O)Oc1ccccc1", "sequence"),
+        ("MKV-LA*", "sequence"),
+        ("0110", "sequence"),
+        ("CC(=O)Oc1ccccc1", "text"),
+        ("Thanks!", "text"),
         ("two words", "text"),
         ("中文没有空格", "text"),
         ("", "text"),
@@ -91,6 +96,10 @@ def test_what_cannot_be_drawn_is_named(value):
         Shown(["a", "b"], lambda sample: value)(1)
 
 
+def test_sets_are_told_in_order():
+    assert picture(frozenset("hgfedcba"))["symbols"] == list("abcdefgh")
+
+
 def test_samples_of_other_kinds_are_told_by_their_repr():
     assert Shown([None, 1j])(1) == {"kind": "text", "text": "1j", "more": 0}
 
@@ -113,6 +122,8 @@ def test_other_things_can_be_shown_instead():
 def test_packed_series_are_lines():
     shown = Shown(Series.pack([np.arange(3.0), np.array([1.0, 4.0])]))
     assert shown(1) == {"kind": "series", "lines": [[1.0, 4.0]], "length": 2}
+    long = Shown(Series.pack([np.arange(2500.0)]))(0)
+    assert (long["length"], long["lines"][0][:3], len(long["lines"][0])) == (2500, [0.0, 3.0, 6.0], 834)
 
 
 def decoded(pixels):
@@ -133,8 +144,9 @@ def test_brightness_of_images():
     assert decoded(np.array([[False, True]])).tolist() == [[0, 255]]
     assert decoded(np.array([[0.2, 0.4]])).tolist() == [[51, 102]]  # shares of white
     assert decoded(np.array([[-1.0, 0.0, 4.0]])).tolist() == [[0, 51, 255]]  # from the least to the largest
+    assert decoded(np.array([[-1.0, 0.5]])).tolist() == [[0, 255]]
     assert decoded(np.array([[7, 7]])).tolist() == [[0, 0]]
-    assert decoded(np.array([[np.nan, 1.0]])).tolist() == [[0, 255]]
+    assert decoded(np.array([[np.nan, np.inf, -np.inf, 1.0]])).tolist() == [[0, 0, 0, 255]]
 
 
 def test_large_images_are_thinned_out():
@@ -172,10 +184,28 @@ def test_no_two_nodes_are_drawn_on_one_spot(graph):
     assert np.array_equal(places, graph_places(graph))
 
 
+def test_long_graphs_lie_flat():
+    width, height = np.ptp(graph_places(Graph(12, [(i, i + 1) for i in range(11)])), axis=0)
+    assert width > 5 * height
+
+
 def test_graphs_without_nodes_and_with_too_many():
     assert picture(Graph(0, []))["places"] == []
     large = picture(Graph(1000, [(0, 1)], node_labels=["C"] * 999 + ["N"]))
     assert large["rows"] == [["nodes", "1000"], ["edges", "1"], ["nodes labelled C", "999"], ["nodes labelled N", "1"]]
+
+
+def test_nodes_without_labels_have_their_names():
+    graph = Graph(2, [(0, 1)], names=["Anna", "Ben"], directed=True)
+    described = picture(graph)
+    assert (described["labels"], described["directed"]) == (["Anna", "Ben"], True)
+    assert picture(graph.replace(names=None, node_labels="xy"))["labels"] == ["x", "y"]
+    assert picture(graph.replace(names=None))["labels"] == ["0", "1"]
+
+
+def test_trees_with_too_many_nodes_are_told_in_brackets():
+    tree = Tree("S", ["a"] * 400)
+    assert picture(tree) == {"kind": "text", "text": str(tree), "more": 0}
 
 
 def test_leaves_of_a_tree_stand_in_their_order_below_their_parents():
@@ -186,4 +216,18 @@ def test_leaves_of_a_tree_stand_in_their_order_below_their_parents():
     assert places[:, 1].tolist() == [0, 1, 2, 3, 2, 3, 1, 2]
     x = places[:, 0]
     assert x[3] < x[5] < x[7]
+    assert x.min() > 0
     assert x[1] == (x[2] + x[4]) / 2 and x[0] == (x[1] + x[6]) / 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["(S (LONGLABEL a) (LONGLABEL b))", "(averylongroot a b)", "(S (A (B (VERYLONGLABEL x) y)) (C (LONG z)))", "a"],
+)
+def test_labels_of_a_tree_do_not_touch(text):
+    places, _, labels = tree_places(Tree.from_string(text))
+    half = LETTER * np.array([len(label) for label in labels]) / 2
+    assert (places[:, 0] - half).min() > 0
+    for level in np.unique(places[:, 1]):
+        on = np.flatnonzero(places[:, 1] == level)
+        assert np.all((places[on, 0] + half[on])[:-1] < (places[on, 0] - half[on])[1:])

@@ -142,8 +142,12 @@ def test_every_answer_has_the_headers_that_protect_it(page, path):
     client = Client(page)
     for asked in (path, f"{path}?token={client.token}"):
         _, headers, _ = client.ask(asked)
-        assert headers["Content-Security-Policy"].startswith("default-src 'none'; script-src 'self'; ")
-        assert "unsafe" not in headers["Content-Security-Policy"]
+        policy = dict(rule.split(" ", 1) for rule in headers["Content-Security-Policy"].split("; "))
+        assert set(policy.pop("style-src").split("-")[0].split()) <= {"'self'", "'sha256"}
+        assert {policy.pop(f"{kind}-src") for kind in ("script", "connect")} == {"'self'"}
+        assert policy.pop("img-src") == "data:"
+        assert policy == dict.fromkeys(("default-src", "base-uri", "form-action", "frame-ancestors"), "'none'")
+        assert headers["Cross-Origin-Opener-Policy"] == headers["Cross-Origin-Resource-Policy"] == "same-origin"
         assert headers["Cache-Control"] == "no-store"
         assert headers["Referrer-Policy"] == "no-referrer"
         assert headers["X-Content-Type-Options"] == "nosniff"
@@ -381,7 +385,23 @@ def test_an_answer_that_cannot_be_kept_is_not_taken(page, learner, monkeypatch):
     state = client.state()
     assert failure["state"] == state
     assert (state["status"], state["index"], state["answers"]) == ("asking", asked["index"], 0)
+    assert client.act(asked["question"], "answer", 1) == (409, state)  # sent again, it is not told that it was taken
     assert client.answer()[0] == 200 and len(learner.labelled_) == 1
+
+
+def test_an_answer_that_is_kept_and_cannot_be_learnt_is_not_called_lost(page, learner, monkeypatch):
+    client = Client(page)
+    for _ in range(2):
+        client.answer()
+
+    def fit(*_):
+        raise MemoryError("too much")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SVC, "fit", fit)
+        status, state = client.answer()
+    assert (status, state["status"], state["message"]) == (200, "failed", "MemoryError: too much")
+    assert state["answers"] == len(learner.labelled_) == 3
 
 
 def test_what_nobody_has_foreseen_is_told(page, monkeypatch):
@@ -451,6 +471,7 @@ def test_charts_follow_the_learner(page, learner):
     last = [a.predicted == a.answer for a in learner.history_[-20:]]
     assert state["curve"]["agreement"][-1] == np.mean(last)
     assert state["curve"]["answers"] == list(range(1, 26))
+    assert [old["index"] for old in state["recent"]] == learner.labelled_[:-9:-1].tolist()
 
 
 def test_long_curves_are_thinned_out_and_keep_their_end():
@@ -482,6 +503,7 @@ def test_several_classes_have_distances():
             _, state = client.answer(lambda i: np.searchsorted([-0.3, 0.3], POOL[i, 0]))
     assert set(learner.labels_) == {"a", "b", "c"}
     assert state["histogram"]["sides"] is None and state["histogram"]["edges"][0] == 0
+    assert state["histogram"]["band"] == [0, 1]
     assert state["histogram"]["value"] == learner.closeness()[state["index"]]
 
 
@@ -514,6 +536,7 @@ def test_precomputed_kernels_show_the_samples():
         (["-1", "+1"], [["-"], ["+"]]),
         (["stage 1", "stage 2"], [["1"], ["2"]]),
         (["A", "a"], [["a"], ["2"]]),
+        (["a", "a "], [["a"], ["2", "b"]]),
         (["?", "why?"], [["1"], ["2", "w"]]),
         (["True", "False"], [["1", "t"], ["2", "f"]]),
     ],
@@ -565,6 +588,7 @@ def test_finish_on_the_page_closes_it(learner):
 
 
 def test_connections_kept_in_reserve_do_not_delay_the_end(learner, monkeypatch):
+    assert server._Request.timeout  # nobody is waited for without end
     monkeypatch.setattr(server._Request, "timeout", None)
     page = learner.serve(block=False, open_browser=False)
     with socket.create_connection((Client(page).host, Client(page).port)) as reserve:
@@ -642,7 +666,15 @@ def test_classes_among_the_answers_are_enough():
     learner = ActiveLearner(SVC(), POOL)
     learner.tell([0, 40], [1, 2])
     with learner.serve(block=False, open_browser=False) as page:
-        assert Client(page).state()["classes"] == ["1", "2"]
+        client = Client(page)
+        assert client.state()["classes"] == ["1", "2"]
+        with page.paused():
+            learner.tell(20, 0)  # a class that comes later is asked for from then on
+        state = client.state()
+        assert (state["status"], state["classes"], len(state["keys"])) == ("asking", ["1", "2", "0"], 3)
+        assert state["recent"][0] == {"index": 20, "label": 2}
+        client.act(state["question"], "answer", 2)
+        assert learner.labels_.tolist() == [1, 2, 0, 0]
 
 
 def test_a_port_in_use_is_named(page, learner):

@@ -10,6 +10,7 @@ and, where there is something to say,
 - ``ON_VALUES``: classes that are no regressors and learn from values all the same;
 - ``ON_VECTORS``: classes that need vectors, whatever the kernel: they draw points or features of their own;
 - ``NO_EXPANSION``: classes whose output is no ``K(X, support_vectors_) @ dual_coef_.T + intercept_``;
+- ``TO_A_GAP``: classes that end at a gap, so that other orders of samples may end at other points within it;
 - ``OWN_KERNEL``: names of machines that tune their kernel, so that it is not the one they are given;
 - ``FAILURES``: function from a machine to scikit-learn's checks that it cannot pass, with the reason.
 """
@@ -30,6 +31,7 @@ __all__ = [
     "ORDERED",
     "OWN_KERNEL",
     "ROOMS",
+    "TO_A_GAP",
     "expected_failures",
     "lesson",
     "outputs",
@@ -47,7 +49,7 @@ def classes(name: str) -> tuple[type, ...]:
 
 
 ORDERED, ON_VALUES = classes("ORDERED"), classes("ON_VALUES")
-ON_VECTORS, NO_EXPANSION = classes("ON_VECTORS"), classes("NO_EXPANSION")
+ON_VECTORS, NO_EXPANSION, TO_A_GAP = classes("ON_VECTORS"), classes("NO_EXPANSION"), classes("TO_A_GAP")
 OWN_KERNEL: tuple[str, ...] = tuple(name for module in MODULES for name in getattr(module, "OWN_KERNEL", ()))
 
 

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import clone
 
 from mercer.gram import Gram, GramStack
 from mercer.kernels import Kernel, Linear, Sum, as_kernel
-from mercer.kernels.samples import take
+from mercer.kernels.samples import n_samples, take
 from mercer.mkl.algorithms import solver_for
 from mercer.mkl.families import Widths
 from mercer.parameters import Choice, Number
@@ -25,7 +26,30 @@ from mercer.solvers import Solver, SolverResult, warn_unless_solved
 from mercer.solvers.kernel_weights import KernelWeightsResult, KernelWeightsSolver
 from mercer.svm.base import SupportVectorMachine
 
-__all__ = ["MultipleKernels"]
+__all__ = ["MultipleKernels", "SharedShelf"]
+
+# The part of the largest weight that is added to all when a search begins at the weights of another.
+RESTART = 1e-3
+
+
+class Shelf:
+    """Kernel matrices, made for every fit."""
+
+    def stack(self, kernels: list[Kernel], X: Any, weight: np.ndarray, options: dict[str, Any]) -> GramStack:
+        """The matrices of kernels, with the options of `GramStack`."""
+        return GramStack(kernels, X, sample_weight=weight, **options)
+
+
+class SharedShelf(Shelf):
+    """Those of the last fit are taken again if nothing but the problem has changed; the samples must be the same."""
+
+    def __init__(self) -> None:
+        self._last: tuple[Any, GramStack] | None = None
+
+    def stack(self, kernels, X, weight, options):
+        if self._last is None or self._last[0] != (kernels, options):
+            self._last = ((kernels, options), super().stack(kernels, X, weight, options))
+        return self._last[1]
 
 
 class MultipleKernels(SupportVectorMachine):
@@ -33,7 +57,7 @@ class MultipleKernels(SupportVectorMachine):
 
     kernels: Any
     weights_: np.ndarray
-    weights_result_: KernelWeightsResult
+    weights_result_: Any
 
     _parameters: ClassVar[dict[str, Any]] = SupportVectorMachine._parameters | {
         "norm": Number(1, infinite=True),
@@ -46,6 +70,9 @@ class MultipleKernels(SupportVectorMachine):
     # What lives during a fit: the kernel matrices, the targets.
     _stack: GramStack
     _targets: Any = None
+    # What fits of the same samples have in common, see `weights_path`.
+    _shelf: Shelf = Shelf()
+    _first_weights: np.ndarray | None = None
 
     # --- parameters ---------------------------------------------------------------------------------------
 
@@ -129,7 +156,12 @@ class MultipleKernels(SupportVectorMachine):
     def _weights_solver(self, weights: WeightSet, stack: GramStack | None = None) -> KernelWeightsSolver:
         """The solver that the parameters ask for."""
         names = ("gap_tol", "tol", "max_iter", "max_seconds", "memory", "n_threads")
-        return solver_for(self.algorithm, weights, {name: getattr(self, name) for name in names}, stack)
+        return solver_for(self.algorithm, weights, self._joint, {name: getattr(self, name) for name in names}, stack)
+
+    @property
+    def _joint(self) -> bool:
+        """Whether there is one objective for several classes."""
+        return False
 
     def _weight_set(self, sizes: Sequence[int]) -> WeightSet:
         """The set of weights; `sizes` says how many kernels each of the terms has become."""
@@ -164,38 +196,70 @@ class MultipleKernels(SupportVectorMachine):
         ]
         self._sizes = [len(members) for members in resolved]
         self.kernels_ = [kernel for members in resolved for kernel in members]
-        self._stack = GramStack(
-            self.kernels_,
-            X,
-            scale=self.normalize,
-            ridge=self._ridge,
-            memory=self.memory,
-            sample_weight=weight,
-        )
+        options = {"scale": self.normalize, "ridge": self._ridge, "memory": self.memory}
+        self._stack = self._shelf.stack(self.kernels_, X, weight, options)
         return self._stack.combination(self._weight_set(self._sizes).uniform(len(self.kernels_)))
 
     @property
     def _ridge(self) -> float:
-        return 0.0 if self.ridge is None else float(self.ridge)
+        if self.ridge is not None:
+            return float(self.ridge)
+        return self._weights_solver(self._weight_set(self._sizes)).default_ridge
 
     def _fit_problems(
         self, problems: Sequence[DualProblem], first: int = 0, n_further: int = 0
     ) -> Sequence[SolverResult]:
-        """The weights from all problems together, then the machines on the kernel that was learnt."""
+        """The weights from all problems together, or from each of them, then the machines on what was learnt."""
+        stack = self._stack
+        self.factors_ = stack.factors
+        last: Any = getattr(self, "weights_", None) if self.warm_start else self._first_weights
+        if self._shared:
+            found, results = self._learn_weights(problems, last)
+            self.weights_, self.weights_result_ = found.weights, found
+            self.kernel_ = stack.kernel(found.weights)
+            return results
+        starts = [None] * len(problems) if last is None or len(last) != len(problems) else list(last)
+        learnt = [self._learn_weights([one], start) for one, start in zip(problems, starts, strict=True)]
+        self.weights_ = np.array([found.weights for found, _ in learnt])
+        self.weights_result_ = [found for found, _ in learnt]
+        self.kernel_ = [stack.kernel(weights) for weights in self.weights_]
+        return [result for _, results in learnt for result in results]
+
+    @property
+    def _shared(self) -> bool:
+        """Whether all problems have the same weights."""
+        return True
+
+    def _learn_weights(
+        self, problems: Sequence[DualProblem], start: np.ndarray | None
+    ) -> tuple[KernelWeightsResult, Sequence[SolverResult]]:
+        """The weights that some problems share, and the machines on the sum."""
         stack = self._stack
         problem = KernelWeightsProblem(stack, problems, self._weight_set(self._sizes))
-        start = getattr(self, "weights_", None) if self.warm_start else None
-        if start is not None and len(start) != len(stack):
-            start = None
+        if start is not None:  # what is zero would stay so in some algorithms
+            start = start + RESTART * start.max() if start.shape == (len(stack),) else None
         found = self._weights_solver(problem.weights, stack).solve(problem, start, self.callback)
-        self.weights_, self.weights_result_ = found.weights, found
-        self.kernel_ = stack.kernel(found.weights)
         if not stack.ridge:
-            return found.parts
+            return found, found.parts
         # The ridge was there to learn the weights; the machine has none.
         solver: Solver = self._solver()
         over = problem.over(stack.exact(found.weights, ridged=False))
-        return solver.solve_many(over, [part.a for part in found.parts])
+        return found, [solver.solve(one, part.a) for one, part in zip(over, found.parts, strict=True)]
+
+    # --- the model ----------------------------------------------------------------------------------------
+
+    def _compared(self, X: Any) -> tuple[Any, Any]:
+        # With weights of their own the machines have no kernel in common that could prepare samples.
+        return super()._compared(X) if self.weights_.ndim == 1 else (X, self.support_vectors_)
+
+    def _expansions_of(self, X: Any, Y: Any, rows: Any) -> np.ndarray:
+        if self.weights_.ndim == 1:
+            return super()._expansions_of(X, Y, rows)
+        values, rows = np.zeros((n_samples(X), rows.shape[0])), rows.toarray() if issparse(rows) else rows
+        for kernel, shares in zip(self.kernels_, (self.weights_ * self.factors_).T, strict=True):
+            if shares.any() and len(self.support_):
+                values += kernel.dot(X, Y, (shares[:, np.newaxis] * rows).T)
+        return values
 
     def _keep_support(self, X: Any) -> None:
         super()._keep_support(X)
@@ -204,5 +268,7 @@ class MultipleKernels(SupportVectorMachine):
 
     def _warn_unless_solved(self) -> None:
         super()._warn_unless_solved()
-        if self._warns and self.weights_result_.status != "fixed":
-            warn_unless_solved(self.weights_result_, f"The search of {type(self).__name__} for weights")
+        results = [self.weights_result_] if self._shared else self.weights_result_
+        for result in results:
+            if self._warns and result.status != "fixed":
+                warn_unless_solved(result, f"The search of {type(self).__name__} for weights")

@@ -8,6 +8,7 @@ draws; ``plot`` draws them again, elsewhere or in another style. The axes used a
 from mercer.plots.base import Display
 from mercer.plots.decision import DecisionDisplay
 from mercer.plots.history import HistoryDisplay
+from mercer.plots.kernel_weights import KernelWeightsDisplay
 from mercer.plots.scores import ScoreMapDisplay
 
-__all__ = ["DecisionDisplay", "Display", "HistoryDisplay", "ScoreMapDisplay"]
+__all__ = ["DecisionDisplay", "Display", "HistoryDisplay", "KernelWeightsDisplay", "ScoreMapDisplay"]

@@ -11,7 +11,7 @@ __all__ = ["graph_places", "tree_places"]
 
 STEPS = 200  # of majorisation: by then nothing moves that an eye could see
 GAP = 1.2  # between the parts of a graph, in lengths of an edge
-LETTER = 0.16  # width of a letter, in the distance of two levels of a tree
+LETTER = 0.2  # width of a letter, in the distance of two levels of a tree
 
 
 def graph_places(graph: Graph) -> np.ndarray:
@@ -65,6 +65,7 @@ def _spread(distances: np.ndarray) -> np.ndarray:
         return np.zeros((1, 2))
     centred = distances**2 - (distances**2).mean(axis=0)
     values, vectors = np.linalg.eigh(-0.5 * (centred - centred.mean(axis=1, keepdims=True)))
+    # Widest from left to right, as pages are.
     places = vectors[:, :-3:-1] * np.sqrt(np.maximum(values[:-3:-1], 0.0))
     # Nodes that scaling puts on one spot would stay there: a little disorder takes them apart.
     places = places + 0.05 * np.random.default_rng(0).normal(size=places.shape)
@@ -76,17 +77,13 @@ def _spread(distances: np.ndarray) -> np.ndarray:
         now = np.linalg.norm(places[:, None] - places[None], axis=2) + np.eye(n)
         pull = weights * distances / np.maximum(now, 1e-9)
         places = inverse @ (pull.sum(axis=1, keepdims=True) * places - pull @ places)
-    return _level(places)
-
-
-def _level(places: np.ndarray) -> np.ndarray:
-    """The drawing turned so that it is widest from left to right, as pages are."""
-    _, axes = np.linalg.eigh(np.cov(places.T))
-    return places @ axes[:, ::-1]
+    return places
 
 
 def tree_places(tree: Tree) -> tuple[np.ndarray, list[tuple[int, int]], list[Any]]:
-    """Places, edges and labels of the nodes of a tree in preorder: leaves in a row, a parent above its children.
+    """Places, edges and labels of the nodes of a tree in preorder: a parent above the middle of its children.
+
+    Whatever is below a node, and its own label, has a strip of the page for itself.
 
     Parameters
     ----------
@@ -116,13 +113,17 @@ def tree_places(tree: Tree) -> tuple[np.ndarray, list[tuple[int, int]], list[Any
     children: list[list[int]] = [[] for _ in nodes]
     for number, parent in enumerate(parents[1:], start=1):
         children[parent].append(number)
-    x, right = np.zeros(len(nodes)), 0.0
-    for number, (label, arity) in enumerate(nodes):
-        if arity == 0:
-            width = LETTER * (len(str(label)) + 2)
-            x[number], right = right + width / 2, right + width
+    # How far the strip of a node reaches to its left and to its right, and where the node is from its parent.
+    left = np.array([0.5 * LETTER * (len(str(label)) + 2) for label in labels])
+    right, shift = left.copy(), np.zeros(len(nodes))
     for number in reversed(range(len(nodes))):  # children come after their parents
-        if children[number]:
-            x[number] = (x[children[number][0]] + x[children[number][-1]]) / 2
+        if below := children[number]:
+            shift[below[1:]] = np.cumsum(right[below[:-1]] + left[below[1:]])
+            shift[below] -= 0.5 * shift[below[-1]]
+            left[number] = max(left[number], left[below[0]] - shift[below[0]])
+            right[number] = max(right[number], right[below[-1]] + shift[below[-1]])
+    x = np.full(len(nodes), left[0])
     edges = [(parent, number) for number, parent in enumerate(parents) if parent >= 0]
+    for parent, number in edges:
+        x[number] = x[parent] + shift[number]
     return np.column_stack([x, depths]), edges, labels

@@ -25,8 +25,8 @@ MOST_NODES = 300
 MOST_POINTS = 1_000
 MOST_PIXELS = 1_024  # on a side
 
-# Letters, digits and signs without a space: DNA, proteins, SMILES. Anything else is a text to read.
-SEQUENCE = re.compile(r"[!-~]+")
+# DNA, proteins, bits, with gaps and stops. Anything else is read in one piece: words, SMILES, addresses.
+SEQUENCE = re.compile(r"[A-Za-z0-9*-]+")
 
 
 class SVG:
@@ -125,8 +125,8 @@ def picture(value: Any, refusal: str = "") -> dict[str, Any]:
     Parameters
     ----------
     value : object
-        A str is a text, or a sequence if it holds neither spaces nor letters beyond ASCII; a dict, and an array of
-        one axis, a table; an array of two axes, or of three with 1, 3 or 4 colours, an image; a list or tuple
+        A str is a sequence if it holds nothing but ASCII letters, digits, ``-`` and ``*``, else a text; a dict, and an
+        array of one axis, a table; an array of two axes, or of three with 1, 3 or 4 colours, an image; a list or tuple
         symbols, or a table if all are numbers.
     refusal : str
         The beginning of the message if it is none of these.

@@ -210,7 +210,7 @@ class _Server(ThreadingHTTPServer):
         super().server_close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Nothing: a browser that hangs up is no fault, and all else was answered."""
+        """Nothing: a browser that has hung up is no fault, and all else was answered."""
 
 
 class _Locked(Exception):
@@ -262,8 +262,6 @@ class _Request(BaseHTTPRequestHandler):
             self._send(HTTPStatus.FORBIDDEN, PAGES["/"][1], LOCKED, **{"Content-Security-Policy": policy})
         except (ValueError, RecursionError) as error:
             self._send_json(HTTPStatus.BAD_REQUEST, {"error": str(error)})
-        except OSError:  # the browser has hung up
-            raise
         except Exception as error:
             message = f"{type(error).__name__}: {error}"
             self._send_json(HTTPStatus.INTERNAL_SERVER_ERROR, {"error": message})

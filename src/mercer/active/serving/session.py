@@ -53,7 +53,8 @@ class Session:
     def __init__(self, learner: Any, show: Any = None):
         self._learner = learner
         self._shown = Shown(learner.pool, show)
-        self._classes = _classes(learner)
+        self._classes: list[Any] = []
+        self._learn_classes()
         self._working = threading.RLock()  # around the learner
         self._publishing = threading.Lock()  # around the state, for an instant
         self._accepted: Any = None
@@ -99,14 +100,22 @@ class Session:
             self._accepted = (question, action)
             self.state = {**before, "status": "learning", "version": before["version"] + 1}
         with self._working:
+            known = self._known()
             try:
                 self._tell(before["index"], action)
             except Exception as error:
-                self._accepted = None
-                self._look_again()
-                raise NotSaved(f"{type(error).__name__}: {error}") from error
+                if self._known() == known:
+                    self._accepted = None
+                    self._look_again()
+                    raise NotSaved(f"{type(error).__name__}: {error}") from error
+                # It was written down, and could not be learnt: looking again shows that.
             self._look_again()
             return self.state
+
+    def _known(self) -> tuple[list[Any], ...]:
+        """What the learner has been told."""
+        learner = self._learner
+        return learner.labelled_.tolist(), learner.labels_.tolist(), learner.skipped_.tolist()
 
     def picture(self, i: int) -> dict[str, Any]:
         """The picture of a sample that was answered or skipped before."""
@@ -148,11 +157,24 @@ class Session:
 
     def _look_again(self) -> None:
         """Ask the learner what is next. A fault is shown on the page, where the last answer can be corrected."""
+        self._learn_classes()
         try:
             facts = self._facts()
         except Exception as error:
             facts = {"status": "failed", "message": f"{type(error).__name__}: {error}", **self._counts()}
         self._publish({**facts, "question": self.state["question"] + 1})
+
+    def _learn_classes(self) -> None:
+        """Classes in the order in which they were given, or told: a class keeps its number."""
+        learner = self._learner
+        given = learner.classes_ if learner.classes is None else learner.classes
+        classes = [label.item() if isinstance(label, np.generic) else label for label in given]
+        self._classes = list(dict.fromkeys([*self._classes, *classes]))
+        if len(self._classes) < 2:
+            raise ValueError(
+                f"classes must be at least two for a page to ask for them, got {classes}; "
+                "give them to the learner: ActiveLearner(..., classes=[...])."
+            )
 
     def _publish(self, changes: dict[str, Any]) -> None:
         with self._publishing:
@@ -235,18 +257,6 @@ class Session:
             "inside": int(np.count_nonzero(learner.in_band())),
             "value": None if index is None else float(values[index]),
         }
-
-
-def _classes(learner: Any) -> list[Any]:
-    """The classes in the order in which they were given."""
-    given = learner.classes_ if learner.classes is None else learner.classes
-    classes = [label.item() if isinstance(label, np.generic) else label for label in given]
-    if len(classes) < 2:
-        raise ValueError(
-            f"classes must be at least two for a page to ask for them, got {classes}; "
-            "give them to the learner: ActiveLearner(..., classes=[...])."
-        )
-    return list(dict.fromkeys(classes))
 
 
 def keys_of(classes: Sequence[str]) -> list[list[str]]:

@@ -32,6 +32,8 @@ function draw(name, attributes = {}, ...children) {
 
 const count = (n, one, many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
+const short = (n) => n.toLocaleString("en", { notation: n < 10000 ? "standard" : "compact" });  // beside an axis
+
 // --- samples ----------------------------------------------------------------------------------------------
 
 const PICTURES = {
@@ -51,7 +53,8 @@ const PICTURES = {
   },
   table: (s) => {
     const cells = s.rows.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value)));
-    return [make("dl", { class: "cells" }, ...cells), ...more(s, "columns")];
+    const kind = s.rows.length > 14 ? "cells" : "cells few";  // few are read from top to bottom
+    return [make("dl", { class: kind }, ...cells), ...more(s, "columns")];
   },
   image: (s) => {
     const image = make("img", { src: `data:image/png;base64,${s.png}`, alt: `Image of ${s.width} by ${s.height} pixels` });
@@ -66,6 +69,12 @@ const PICTURES = {
   graph: (s) => [graphDrawing(s)],
   tree: (s) => [treeDrawing(s)],
 };
+
+function pictureOf(s) {
+  const content = s.text ?? s.letters ?? s.symbols ?? s.rows ?? s.length ?? s.kind;
+  const empty = content === 0 || content.length === 0;
+  return empty ? [make("p", { class: "small" }, "This sample is empty.")] : PICTURES[s.kind](s);
+}
 
 function more(s, things) {
   return s.more ? [make("p", { class: "small more" }, `and ${s.more.toLocaleString("en")} more ${things}`)] : [];
@@ -83,8 +92,10 @@ function frame(places, margin) {
 function graphDrawing(s) {
   if (!s.labels.length) return make("p", { class: "text" }, "A graph without nodes.");
   const R = 0.27;
+  // Short labels are written on their nodes, others below them.
+  const longest = Math.max(...s.labels.map((label) => label.length)), below = longest > 4;
   const picture = draw("svg", {
-    viewBox: frame(s.places, 0.6), role: "img",
+    viewBox: frame(s.places, below ? 0.9 : 0.6), role: "img",
     "aria-label": `Graph of ${count(s.labels.length, "node", "nodes")} and ${count(s.edges.length, "edge", "edges")}`,
   });
   const kinds = [...new Set(s.labels)];
@@ -111,9 +122,9 @@ function graphDrawing(s) {
   });
   s.labels.forEach((label, i) => {
     const [x, y] = s.places[i];
-    const name = label.length > 4 ? `${label.slice(0, 3)}…` : label;
-    const text = draw("text", { x, y }, name);
-    text.style.fontSize = `${[0, 0.3, 0.27, 0.2, 0.16][name.length] || 0.3}px`;
+    const name = label.length > 12 ? `${label.slice(0, 11)}…` : label;
+    const text = draw("text", below ? { class: "name", x, y: y + R + 0.16, "stroke-width": 0.08 } : { x, y }, name);
+    text.style.fontSize = `${below ? 0.2 : [0, 0.3, 0.27, 0.2, 0.16][name.length]}px`;
     // As many colours as the page has; where labels are all different, colours would say nothing.
     const colour = kinds.length === s.labels.length && kinds.length > 8 ? 0 : kinds.indexOf(label) % 8;
     const circle = draw("circle", { class: `c${colour}`, cx: x, cy: y, r: R, "stroke-width": 0.05 });
@@ -123,13 +134,18 @@ function graphDrawing(s) {
 }
 
 function treeDrawing(s) {
-  const picture = draw("svg", { viewBox: frame(s.places, 0.7), role: "img", "aria-label": `Tree: ${s.labels.join(" ")}` });
+  const widths = s.labels.map((label) => 0.2 * label.length + 0.12);
+  const ends = s.places.flatMap(([x, y], i) => [[x - widths[i] / 2, y], [x + widths[i] / 2, y]]);
+  const box = frame(ends, 0.4), [, , width, height] = box.split(" ");
+  const picture = draw("svg", { viewBox: box, role: "img", "aria-label": `Tree: ${s.labels.join(" ")}` });
+  // Words stay large enough to be read: a large tree is moved about.
+  Object.assign(picture.style, { minWidth: `${36 * width}px`, minHeight: `${36 * height}px` });
   for (const [a, b] of s.edges) {
     const [p, q] = [s.places[a], s.places[b]];
     picture.append(draw("line", { class: "edge", "stroke-width": 0.03, x1: p[0], y1: p[1], x2: q[0], y2: q[1] }));
   }
   s.labels.forEach((label, i) => {
-    const [x, y] = s.places[i], width = 0.16 * label.length + 0.12;
+    const [x, y] = s.places[i], width = widths[i];
     const text = draw("text", { x, y }, label);
     text.style.fontSize = "0.28px";
     const ground = draw("rect", { x: x - width / 2, y: y - 0.2, width, height: 0.4 });
@@ -139,8 +155,10 @@ function treeDrawing(s) {
 }
 
 function seriesDrawing(s) {
-  const values = s.lines.flat();
-  const chart = new Chart([0, Math.max(1, s.length - 1)], [Math.min(...values), Math.max(...values)], "Series", 640, 320);
+  const [least, most] = [Math.min(...s.lines.map((line) => Math.min(...line))), Math.max(...s.lines.map((line) => Math.max(...line)))];
+  const chart = new Chart([0, Math.max(1, s.length - 1)], [least, most], `Series of ${count(s.length, "point", "points")}`, 640, 320);
+  for (const y of new Set([least, most])) chart.yTick(y, String(Number(y.toPrecision(3))));
+  for (const x of new Set([0, s.length - 1])) chart.xTick(x, x.toLocaleString("en"));
   s.lines.forEach((line, k) => {
     const step = (s.length - 1) / Math.max(1, line.length - 1);
     const curve = chart.line(line.map((y, i) => [i * step, y]));
@@ -217,10 +235,10 @@ function showHistogram(place, h) {
     const anchor = x > chart.width - 70 ? "end" : "start";
     chart.svg.append(draw("text", { class: "mark-text", x: x + (anchor === "end" ? -5 : 5), y: chart.top - 4, "text-anchor": anchor }, "this one"));
   }
-  chart.yTick(top, top.toLocaleString("en"));
+  chart.yTick(top, short(top));
   const apart = chart.px(1) - chart.px(0) > 24;  // else the edges of the band are too close to be told apart
   for (const [x, text] of h.ticks) if (apart || x === 0) chart.xTick(x, text);
-  if (!apart) chart.xTick(ends[1], ends[1].toPrecision(2));
+  if (!apart) chart.xTick(ends[1], short(Number(ends[1].toPrecision(2))));
   place.replaceChildren(chart.svg);
 }
 
@@ -240,6 +258,7 @@ function setBusy() {
   for (const button of $("answers").children) button.setAttribute("aria-disabled", closed || idle ? "true" : "false");
   $("skip").setAttribute("aria-disabled", closed || idle || correcting ? "true" : "false");
   $("back").setAttribute("aria-disabled", closed || !state.recent.length ? "true" : "false");
+  $("finish").setAttribute("aria-disabled", over || sending ? "true" : "false");
   for (const button of $("recent-list").querySelectorAll("button")) button.setAttribute("aria-disabled", closed ? "true" : "false");
 }
 
@@ -261,7 +280,7 @@ function show(next, notice = "", strong = false) {
     showRecent();
   }
   if (state.status === "learning") tell("Learning …");
-  else tell(notice || state.message, strong || !notice);
+  else tell([notice, state.message].filter(Boolean).join(" "), strong || Boolean(state.message));
   setBusy();
 }
 
@@ -274,9 +293,10 @@ function showQuestion(changed) {
     : { finished: "Nothing is left to ask. Press Finish, or correct an answer.", failed: "There is no next question. Correct an answer to go on." }[state.status]
       || `What is sample ${state.index}?`;
   if (changed || correcting !== showQuestion.shown) {
-    const drawn = sample && (correcting || asked || state.status === "learning") ? PICTURES[sample.kind](sample) : [];
+    const drawn = sample && (correcting || asked || state.status === "learning") ? pictureOf(sample) : [];
     $("sample").replaceChildren(...drawn);
     $("sample").scrollTop = 0;
+    $("sample").scrollLeft = ($("sample").scrollWidth - $("sample").clientWidth) / 2;  // near the root of a wide tree
     shownAt = performance.now();
     showQuestion.shown = correcting;
   }
@@ -290,6 +310,7 @@ function showQuestion(changed) {
 
 function showAnswers() {
   const place = $("answers");
+  $("work").classList.toggle("many", state.classes.length > 6);
   if (place.children.length !== state.classes.length) {
     place.replaceChildren(...state.classes.map((name, label) => {
       const keys = state.keys[label].filter((key) => key !== name).map((key) => make("kbd", {}, key));
@@ -306,7 +327,7 @@ function showCharts() {
   $("agreement-title").textContent = `Foreseen of the last ${state.window} answers`;
   showCurve($("agreement"), c.answers, c.agreement, 1, (v) => `${Math.round(100 * v)}%`, "Foreseen of the last answers");
   const widest = Math.max(0, ...c.band.filter((v) => v !== null));
-  showCurve($("band"), c.answers, c.band, widest, (v) => v.toLocaleString("en"), "Samples within the margin band");
+  showCurve($("band"), c.answers, c.band, widest, short, "Samples within the margin band");
   showHistogram($("values"), state.histogram);
 }
 
@@ -342,20 +363,28 @@ function skip() {
 
 async function correct(old) {
   if (!ready() || !old) return;
+  sending = true;  // a key that is pressed before the old sample is on show was not meant for the one that is
+  setBusy();
   try {
     const response = await request(`sample?index=${old.index}`);
-    correcting = { ...old, sample: await response.json() };
-  } catch {
-    return;
+    const sample = await response.json();
+    if (!response.ok) throw new Error(sample.error);
+    correcting = { ...old, sample };
+    tell("");
+  } catch (failure) {
+    if (!lost && !over) tell(failure.message, true);
+  } finally {
+    sending = false;
+    setBusy();
   }
-  tell("");
+  if (!correcting) return;
   showQuestion(false);
   setBusy();
   $("question").focus();
 }
 
 function keep() {
-  if (!correcting) return;
+  if (!correcting || sending) return;
   correcting = null;
   showQuestion(false);
   setBusy();
@@ -363,10 +392,14 @@ function keep() {
 
 async function finish() {
   if (over || sending) return;
+  sending = true;
   try {
     await request("finish", {});
-    end("Finished. All answers are saved; you may close this tab.");
-  } catch { /* told already */ }
+    end(`Finished. All answers are ${state && state.kept ? "saved" : "with the program"}; you may close this tab.`);
+  } catch { /* told already */ } finally {
+    sending = false;
+    setBusy();
+  }
 }
 
 function end(text) {
@@ -396,6 +429,7 @@ async function request(path, content) {
     end("This page belongs to a program that was closed. Open the address that serve() gives now: no answer is lost.");
     throw new Error("wrong token");
   }
+  lost = false;
   return response;
 }
 
@@ -419,13 +453,13 @@ async function act(action, notice = "") {
 
 async function look() {
   if (over || sending || document.visibilityState !== "visible") return;
+  const wasLost = lost;
   try {
     const response = await request(state ? `state?after=${state.version}` : "state");
     const content = await response.json();
-    if (sending || !response.ok || content.version < (state ? state.version : 0)) return;
-    if (lost) tell("");
-    lost = false;
-    if (content.question === undefined) return;  // nothing new
+    if (sending || !response.ok) return;
+    if (wasLost && state) tell(state.message, true);
+    if (content.question === undefined || (state && content.version <= state.version)) return;  // nothing new
     const elsewhere = state && state.question !== content.question && state.status !== "failed";
     show(content, elsewhere ? "Answered elsewhere. Here is the question now." : "");
   } catch { /* told already */ }
