@@ -14,6 +14,7 @@ from mercer.problems import (
     NormBall,
     Simplex,
     WeightSet,
+    crammer_singer,
     epsilon_tube,
     nu_margin,
     nu_tube,
@@ -169,6 +170,11 @@ def test_refuses_by_name():
     with pytest.raises(ValueError, match=r"needs 1.8 MB for 5 kernel matrices, .* half of memory=2; .*alternating"):
         JointSMO(memory=2).solve(problem_of(NormBall(2.0), n=300))
 
+    X, _ = samples()
+    classes = crammer_singer(problem_of(NormBall(2.0)).problems[0].gram, np.arange(80) % 3, np.ones(80))
+    with pytest.raises(ValueError, match="JointSMO needs machines for two classes"):
+        JointSMO().solve(KernelWeightsProblem(GramStack(KERNELS, X), [classes], NormBall(2.0)))
+
     class Other(WeightSet):
         best = cheapest = scaled = None
 
@@ -188,8 +194,9 @@ def test_alternating_gets_there_in_few_steps(weights):
 
 def test_automatic_choice():
     limits = {"memory": 2}
-    names = {weights: type(solver_for("auto", weights, limits)).__name__ for weights in SETS.values()}
-    assert list(names.values()) == ["JointSMO", "JointSMO", "JointSMO", "Alternating", "LevelMethod"]
+    names = {weights: type(solver_for("auto", weights, False, limits)).__name__ for weights in SETS.values()}
+    assert list(names.values()) == ["JointSMO", "JointSMO", "JointSMO", "Alternating", "NewtonMethod"]
+    assert isinstance(solver_for("auto", NormBall(2.0), True, limits), Alternating)
     small, large = (problem_of(NormBall(2.0), n=n).stack for n in (80, 300))
-    assert isinstance(solver_for("auto", NormBall(2.0), limits, small), JointSMO)
-    assert isinstance(solver_for("auto", NormBall(2.0), limits, large), Alternating)
+    assert isinstance(solver_for("auto", NormBall(2.0), False, limits, small), JointSMO)
+    assert isinstance(solver_for("auto", NormBall(2.0), False, limits, large), Alternating)
