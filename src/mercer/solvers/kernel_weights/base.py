@@ -242,7 +242,9 @@ class Search:
 
     @property
     def status(self) -> str | None:
-        """Why the run is to end; None: it is to go on."""
+        """Why the run is to end; None: it is to go on, until there is something to return at least."""
+        if self.best is None:
+            return None
         if self.solved:
             return "solved"
         if self._stopped:
