@@ -51,9 +51,8 @@ default="ovo"
         False leaves out b.
     algorithm : str or KernelWeightsSolver, default="auto"
         How the weights are learnt, see the guide: "newton", "level", "silp", "simple", "projected" and "nesterov" on
-        the simplex, "alternating" and "smo" for any set. "auto" takes "newton" on the simplex, "smo" on the ball of a
-        norm and for `elastic` weights where all kernel matrices fit into half of the memory, and "alternating"
-        elsewhere.
+        the simplex, "alternating" and "smo" for any set. "auto" takes "newton" on the simplex and
+        "alternating" elsewhere.
     norm : float >= 1, default=1.0
         The norm of the weights that is at most one. 1 makes them sparse; the larger, the more equal they are, up to
         infinity, where all are one.
