@@ -6,7 +6,6 @@ from scipy.optimize import minimize
 
 from mercer.gram import GramStack
 from mercer.kernels import RBF, Indexed, Linear
-from mercer.mkl.algorithms import solver_for
 from mercer.problems import (
     Elastic,
     Groups,
@@ -190,13 +189,3 @@ def test_alternating_gets_there_in_few_steps(weights):
     """It takes ten or fourteen, and thirty without mixing."""
     found = Alternating(gap_tol=1e-4).solve(problem_of(weights))
     assert found.status == "solved" and found.n_iter <= 20
-
-
-def test_automatic_choice():
-    limits = {"memory": 2}
-    names = {weights: type(solver_for("auto", weights, limits)).__name__ for weights in SETS.values()}
-    assert list(names.values()) == ["JointSMO", "JointSMO", "JointSMO", "Alternating", "NewtonMethod"]
-    assert isinstance(solver_for("auto", NormBall(2.0), limits, joint=True), Alternating)
-    small, large = (problem_of(NormBall(2.0), n=n).stack for n in (80, 300))
-    assert isinstance(solver_for("auto", NormBall(2.0), limits, small), JointSMO)
-    assert isinstance(solver_for("auto", NormBall(2.0), limits, large), Alternating)

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from mercer.gram import GramStack
 from mercer.mkl.rules import Alignment, DivConv, DivDC, Easy, Uniform, WeightRule
-from mercer.problems import Elastic, NormBall, Simplex, WeightSet
+from mercer.problems import Simplex, WeightSet
 from mercer.solvers.kernel_weights import (
     Accelerated,
     Alternating,
@@ -18,7 +17,6 @@ from mercer.solvers.kernel_weights import (
     ReducedGradient,
     SemiInfinite,
 )
-from mercer.solvers.kernel_weights.smo import fits
 
 __all__ = ["ALGORITHMS", "RULES", "rule_for", "solver_for"]
 
@@ -51,28 +49,26 @@ def rule_for(algorithm: Any) -> WeightRule | None:
 
 
 def solver_for(
-    algorithm: Any, weights: WeightSet, limits: dict[str, Any], stack: GramStack | None = None, *, joint: bool = False
+    algorithm: Any, weights: WeightSet, limits: dict[str, Any], *, joint: bool = False
 ) -> KernelWeightsSolver:
     """The solver of a name, with its limits, or the one that is given as such.
 
-    `joint` says whether classes are learnt by one objective; `stack` has the kernel matrices, once there are any.
+    `joint` says whether classes are learnt by one objective.
     """
     if isinstance(algorithm, KernelWeightsSolver):
         return algorithm
     if rule_for(algorithm) is not None:
         return FixedWeights(**limits)
     if isinstance(algorithm, str) and algorithm == "auto":
-        algorithm = _fastest(weights, joint, stack, limits["memory"])
+        algorithm = _fastest(weights, joint)
     if isinstance(algorithm, str) and algorithm in ALGORITHMS:
         return ALGORITHMS[algorithm](**limits)
     names = ", ".join(map(repr, ("auto", *ALGORITHMS, *RULES)))
     raise ValueError(f"algorithm must be one of {names}, a solver of kernel weights or a rule, got {algorithm!r}.")
 
 
-def _fastest(weights: WeightSet, joint: bool, stack: GramStack | None, memory: float | str) -> str:
+def _fastest(weights: WeightSet, joint: bool) -> str:
     """The algorithm that is the fastest by our measurements."""
     if isinstance(weights, Simplex):
         return "level" if joint else "newton"
-    # Pairs of variables reach a round set soonest, but take all kernel matrices in memory.
-    pairs = isinstance(weights, NormBall | Elastic) and (stack is None or fits(stack, memory))
-    return "smo" if pairs and not joint else "alternating"
+    return "alternating"

@@ -167,11 +167,11 @@ class MultipleKernels(SupportVectorMachine):
                 f"algorithm must not be {self.algorithm!r} for {type(self).__name__}: it needs {rule.needs}."
             )
 
-    def _weights_solver(self, weights: WeightSet, stack: GramStack | None = None) -> KernelWeightsSolver:
+    def _weights_solver(self, weights: WeightSet) -> KernelWeightsSolver:
         """The solver that the parameters ask for."""
         names = ("gap_tol", "tol", "max_iter", "max_seconds", "memory", "n_threads")
         limits = {name: getattr(self, name) for name in names}
-        return solver_for(self.algorithm, weights, limits, stack, joint=self._joint)
+        return solver_for(self.algorithm, weights, limits, joint=self._joint)
 
     @property
     def _joint(self) -> bool:
@@ -256,7 +256,7 @@ class MultipleKernels(SupportVectorMachine):
             start = self._ruled(rule)
         elif start is not None:  # what is zero would stay so in some algorithms
             start = start + RESTART * start.max() if start.shape == (len(stack),) else None
-        found = self._weights_solver(problem.weights, stack).solve(problem, start, self.callback)
+        found = self._weights_solver(problem.weights).solve(problem, start, self.callback)
         if not stack.ridge:
             return found, found.parts
         # The ridge was there to learn the weights; the machine has none.
