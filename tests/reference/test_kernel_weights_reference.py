@@ -24,6 +24,7 @@ from mercer.solvers.kernel_weights import (
     Accelerated,
     Alternating,
     Conic,
+    JointSMO,
     LevelMethod,
     NewtonMethod,
     ProjectedGradient,
@@ -148,11 +149,12 @@ def test_the_conic_route_in_every_set(machines, weights):
 
 
 @every_set
+@pytest.mark.parametrize("route", [Alternating, JointSMO])
 @pytest.mark.parametrize("machines", [["hinge"], ["epsilon tube", "squared hinge"]], ids=["hinge", "two"])
-def test_alternating_finds_the_optimum_of_the_conic_route(machines, weights):
+def test_routes_of_any_set_find_the_optimum_of_the_conic_one(machines, route, weights):
     problem = random_weights_problem(machines, 7, weights)
-    optimum, found = solve(Conic, problem), solve(Alternating, problem, gap_tol=AGREEMENT)
-    # Groups and elastic sets have weights of zero, which it comes near to but slowly: there its own bound tells.
+    optimum, found = solve(Conic, problem), solve(route, problem, gap_tol=AGREEMENT)
+    # Groups and elastic sets have weights of zero, which are approached slowly: there the route's own bound tells.
     allowed = max(AGREEMENT * abs(optimum.objective), found.gap)
     assert -TOL * abs(optimum.objective) <= found.objective - optimum.objective <= allowed
 
@@ -351,7 +353,7 @@ def test_the_conic_route_refuses_sets_that_it_does_not_know():
         pass
 
     class Other(WeightSet):
-        best, cheapest, within, size = Simplex.best, Simplex.cheapest, Simplex.within, Simplex.size
+        best, cheapest, scaled = Simplex.best, Simplex.cheapest, Simplex.scaled
 
     assert solve(Conic, random_weights_problem("hinge", 0, Shrunk())).status == "solved"
     with pytest.raises(TypeError, match="Conic needs weights in a set that it knows, got Other"):
