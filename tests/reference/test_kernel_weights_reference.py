@@ -24,6 +24,7 @@ from mercer.solvers.kernel_weights import (
     Accelerated,
     Alternating,
     Conic,
+    JointSMO,
     LevelMethod,
     NewtonMethod,
     ProjectedGradient,
@@ -148,11 +149,12 @@ def test_the_conic_route_in_every_set(machines, weights):
 
 
 @every_set
+@pytest.mark.parametrize("route", [Alternating, JointSMO])
 @pytest.mark.parametrize("machines", [["hinge"], ["epsilon tube", "squared hinge"]], ids=["hinge", "two"])
-def test_alternating_finds_the_optimum_of_the_conic_route(machines, weights):
+def test_routes_of_any_set_find_the_optimum_of_the_conic_one(machines, route, weights):
     problem = random_weights_problem(machines, 7, weights)
-    optimum, found = solve(Conic, problem), solve(Alternating, problem, gap_tol=AGREEMENT)
-    # Groups and elastic sets have weights of zero, which it comes near to but slowly: there its own bound tells.
+    optimum, found = solve(Conic, problem), solve(route, problem, gap_tol=AGREEMENT)
+    # Groups and elastic sets have weights of zero, which are approached slowly: there the route's own bound tells.
     allowed = max(AGREEMENT * abs(optimum.objective), found.gap)
     assert -TOL * abs(optimum.objective) <= found.objective - optimum.objective <= allowed
 

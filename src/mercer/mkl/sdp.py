@@ -53,7 +53,7 @@ class SDPWeights:
 
 
 def sdp_weights(matrices: Sequence[Any], y: Any, C: float = 1.0, *, index: Any = None, tol: float = 1e-8) -> SDPWeights:
-    r"""The weights of kernel matrices, of either sign, with the best soft margin. [CY §3.7; 1]_
+    r"""The weights of kernel matrices, of either sign, with the best soft margin. [CY §3.7] [1]_
 
     .. math::
 

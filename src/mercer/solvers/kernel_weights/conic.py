@@ -19,7 +19,7 @@ FINEST = 1e-12
 
 
 class Conic(KernelWeightsSolver):
-    """The quadratically constrained programme of the weights, by the conic solver Clarabel. [CY eqs 3.50-3.52; 1]_
+    """The quadratically constrained programme of the weights, by the conic solver Clarabel. [CY eqs 3.50-3.52] [1]_
 
     .. math::
 
