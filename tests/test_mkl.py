@@ -10,6 +10,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from mercer.errors import DomainError, IndefiniteError
 from mercer.kernels import RBF, Constant, FromFunction, Indexed, Linear, On, Polynomial, Spectrum, Sum
 from mercer.mkl import MKLClassifier, MKLOneClass, MKLRegressor, Widths, family, weights_path
+from mercer.multiclass import OneVersusRest
 from mercer.svm import SVC, SVR, OneClassSVM
 
 EXACT = {"gap_tol": 1e-6, "tol": 1e-6}
@@ -102,7 +103,7 @@ def test_what_is_no_list_of_kernels_is_refused(given, kind, message):
         ({"algorithm": "level", "norm": 2.0}, "simplex"),
         ({"normalize": "size"}, "normalize must be"),
         ({"shared": False}, "multi_class must be 'ovr' where shared is False"),
-        ({"multi_class": "crammer_singer"}, "multi_class must be a scheme of machines for two classes"),
+        ({"multi_class": OneVersusRest(calibrated=True)}, "multi_class must be a scheme that is not calibrated"),
     ],
 )
 def test_options_that_do_not_go_together(options, message):
@@ -231,14 +232,30 @@ def test_several_classes_share_weights_or_have_their_own():
     own = MKLClassifier(terms, multi_class="ovr", shared=False).fit(X, y)
     assert shared.weights_.shape == (2,)
     assert own.weights_.shape == (3, 2)
-    assert own.weights_[0, 0] > 0.8
-    assert own.weights_[1, 1] > 0.8
+    assert own.weights_[0, 0] > own.weights_[0, 1]
+    assert own.weights_[1, 1] > own.weights_[1, 0]
     alone = [MKLClassifier(terms).fit(X, y == c) for c in range(3)]
     assert_allclose(own.weights_, [machine.weights_ for machine in alone], atol=1e-12)
     values = np.column_stack([machine.decision_function(X) for machine in alone])
     assert_allclose(own.decision_function(X), values, atol=1e-9)
     assert len(own.weights_result_) == len(own.kernel_) == 3
     assert own.score(X, y) > 0.6
+
+
+@pytest.mark.parametrize("scheme", ["weston_watkins", "crammer_singer", "lee_lin_wahba"])
+def test_one_objective_for_all_classes(scheme):
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 3
+    X = rng.normal(size=(60, 2)) + np.array([[2.0, 0.0], [0.0, 2.0], [-2.0, -2.0]])[y]
+    terms = family(RBF(), gamma=[0.01, 0.3, 10.0])
+    machine = MKLClassifier(terms, multi_class=scheme, gap_tol=1e-4, tol=1e-5).fit(X, y)
+    assert machine.weights_result_.status == "solved"
+    # The optimum over all weights is below that of any kernel alone, and the machine is that of the learnt kernel.
+    alone = [SVC(kernel, multi_class=scheme).fit(X, y).result_.primal_objective for kernel in machine.kernels_]
+    assert machine.weights_result_.objective < min(alone) * (1 + 1e-3)
+    plain = SVC(machine.kernel_, multi_class=scheme, tol=1e-5).fit(X, y)
+    assert_allclose(machine.decision_function(X), plain.decision_function(X), atol=1e-3)
+    assert_allclose(machine.weights_result_.objective, plain.result_.primal_objective, rtol=1e-3)
 
 
 def test_probabilities_agree_with_predictions():
@@ -250,9 +267,11 @@ def test_probabilities_agree_with_predictions():
 def test_norms_from_sparse_to_equal():
     X, y = two_classes()
     terms = family(RBF(), gamma=np.logspace(-2, 2, 9))
-    spread = [np.ptp(MKLClassifier(terms, norm=norm).fit(X, y).weights_) for norm in (1.0, 1.5, 4.0, np.inf)]
+    found = [MKLClassifier(terms, norm=norm).fit(X, y).weights_ for norm in (1.0, 1.5, 4.0, np.inf)]
+    spread = [np.ptp(weights) / weights.max() for weights in found]
     assert spread == sorted(spread, reverse=True)
     assert spread[-1] == 0
+    assert np.count_nonzero(found[0]) < np.count_nonzero(found[1]) == len(terms)
 
 
 def test_elastic_weights_and_groups():

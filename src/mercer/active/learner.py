@@ -506,7 +506,7 @@ class ActiveLearner:
             0: one that is free.
         show : callable, n samples or None, default=None
             What to look at: a function of a sample, or things to show instead of the samples of the pool, in the same
-            order. Each is a str (a text, or a sequence if there is no space in it), a dict or an array of one axis (a
+            order. Each is a str (a text, or a sequence if it is letters and digits), a dict or an array of one axis (a
             table), an array of two or three axes (an image), a list or tuple of symbols, a `mercer.data.Graph`, a
             `mercer.data.Tree`, or an `SVG`. None: the samples themselves.
         open_browser : bool, default=True
