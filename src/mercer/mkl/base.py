@@ -153,10 +153,10 @@ class MultipleKernels(SupportVectorMachine):
         _ = self.kernel.domain  # refuses what does not go together
         self._weights_solver(self._weight_set([1] * len(self._terms)))
 
-    def _weights_solver(self, weights: WeightSet) -> KernelWeightsSolver:
+    def _weights_solver(self, weights: WeightSet, stack: GramStack | None = None) -> KernelWeightsSolver:
         """The solver that the parameters ask for."""
         names = ("gap_tol", "tol", "max_iter", "max_seconds", "memory", "n_threads")
-        return solver_for(self.algorithm, weights, self._joint, {name: getattr(self, name) for name in names})
+        return solver_for(self.algorithm, weights, self._joint, {name: getattr(self, name) for name in names}, stack)
 
     @property
     def _joint(self) -> bool:
@@ -238,7 +238,7 @@ class MultipleKernels(SupportVectorMachine):
         problem = KernelWeightsProblem(stack, problems, self._weight_set(self._sizes))
         if start is not None:  # what is zero would stay so in some algorithms
             start = start + RESTART * start.max() if start.shape == (len(stack),) else None
-        found = self._weights_solver(problem.weights).solve(problem, start, self.callback)
+        found = self._weights_solver(problem.weights, stack).solve(problem, start, self.callback)
         if not stack.ridge:
             return found, found.parts
         # The ridge was there to learn the weights; the machine has none.

@@ -9,11 +9,13 @@ from mercer.solvers.kernel_weights.newton import NewtonMethod
 from mercer.solvers.kernel_weights.projected import ProjectedGradient
 from mercer.solvers.kernel_weights.silp import SemiInfinite
 from mercer.solvers.kernel_weights.simple import ReducedGradient
+from mercer.solvers.kernel_weights.smo import JointSMO
 
 __all__ = [
     "Accelerated",
     "Alternating",
     "Conic",
+    "JointSMO",
     "KernelWeightsHistory",
     "KernelWeightsResult",
     "KernelWeightsSolver",

@@ -408,7 +408,7 @@ class KernelWeightsSolver(BaseEstimator, ABC):
     def _begin(self, search: Search, start: np.ndarray | None) -> None:
         """Try the first weights."""
         problem = search.problem
-        search.try_weights(problem.weights.within(np.ones(len(problem.stack)) if start is None else start))
+        search.try_weights(problem.weights.scaled(np.ones(len(problem.stack)) if start is None else start))
 
     @abstractmethod
     def _run(self, search: Search) -> None:
