@@ -92,7 +92,8 @@ kernel = (
 machine = MKLClassifier(kernel, C=10.0).fit(X, y)
 print(machine.weights_result_)
 
-display = KernelWeightsDisplay.from_estimator(machine, X, y, names=NAMES, score_name="accuracy")
+_, ax = plt.subplots(figsize=(6.6, 3.8), layout="constrained")
+display = KernelWeightsDisplay.from_estimator(machine, X, y, names=NAMES, score_name="accuracy", ax=ax)
 display.score_ax_.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
 plt.show()
 
