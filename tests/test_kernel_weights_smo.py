@@ -192,7 +192,7 @@ def test_alternating_gets_there_in_few_steps(weights, most):
 def test_automatic_choice():
     limits = {"memory": 2}
     names = {weights: type(solver_for("auto", weights, limits)).__name__ for weights in SETS.values()}
-    assert list(names.values()) == ["JointSMO", "JointSMO", "JointSMO", "Alternating", "LevelMethod"]
+    assert list(names.values()) == ["JointSMO", "JointSMO", "JointSMO", "Alternating", "NewtonMethod"]
     small, large = (problem_of(NormBall(2.0), n=n).stack for n in (80, 300))
     assert isinstance(solver_for("auto", NormBall(2.0), limits, small), JointSMO)
     assert isinstance(solver_for("auto", NormBall(2.0), limits, large), Alternating)

@@ -3,6 +3,7 @@
 from mercer.solvers.kernel_weights.alternating import Alternating
 from mercer.solvers.kernel_weights.base import KernelWeightsHistory, KernelWeightsResult, KernelWeightsSolver
 from mercer.solvers.kernel_weights.conic import Conic
+from mercer.solvers.kernel_weights.fixed import FixedWeights
 from mercer.solvers.kernel_weights.level import LevelMethod
 from mercer.solvers.kernel_weights.nesterov import Accelerated
 from mercer.solvers.kernel_weights.newton import NewtonMethod
@@ -15,6 +16,7 @@ __all__ = [
     "Accelerated",
     "Alternating",
     "Conic",
+    "FixedWeights",
     "JointSMO",
     "KernelWeightsHistory",
     "KernelWeightsResult",

@@ -71,7 +71,7 @@ class KernelWeightsResult:
     n_iter: int
     """Weights that were tried."""
     status: str
-    """"solved", or why not: "stalled", "max_iter", "max_seconds", "stopped"."""
+    """"solved", or why not: "stalled", "max_iter", "max_seconds", "stopped"; "fixed": the weights were given."""
     seconds: float
     """Wall-clock time."""
     history: KernelWeightsHistory = field(repr=False)
@@ -399,6 +399,8 @@ class KernelWeightsSolver(BaseEstimator, ABC):
         self._begin(search, start)
         if search.status is None:
             self._run(search)
+        if search.best is None:  # the time was over before anything was tried
+            KernelWeightsSolver._begin(self, search, start)
         parts = search.certify()
         if search.status is None:  # the rounding of kernel values that are kept was in the way
             self._run(search)

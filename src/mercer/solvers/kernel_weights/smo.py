@@ -61,6 +61,8 @@ class JointSMO(KernelWeightsSolver):
        ICML 2004.
     """
 
+    _joint_too = False
+
     def check(self, problem: KernelWeightsProblem) -> None:
         super().check(problem)
         _native_set(problem.weights, len(problem.stack))
