@@ -30,7 +30,7 @@ class MKLOneClass(MultipleKernels, Hyperplane):
     algorithm : str, KernelWeightsSolver or WeightRule, default="auto"
         How the weights are learnt, see the guide: "newton", "level", "silp", "simple", "projected" and "nesterov" on
         the simplex; "alternating", "smo" and "qclp" for any set. "auto" takes "newton" on the simplex and "smo" or
-        "alternating" elsewhere. "uniform" gives all the same.
+        "alternating" elsewhere. "uniform" gives all the same, with a sum of one.
     norm : float >= 1, default=1.0
         The norm of the weights that is at most one. 1 makes them sparse; the larger, the more equal they are, up to
         infinity, where all are one.

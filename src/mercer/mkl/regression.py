@@ -33,7 +33,7 @@ class MKLRegressor(MultipleKernels, PricedTubes):
         How the weights are learnt, see the guide: "newton", "level", "silp", "simple", "projected" and "nesterov" on
         the simplex; "alternating", "smo" and "qclp" for any set. "auto" takes "newton" on the simplex and "smo" or
         "alternating" elsewhere. "uniform", "alignment", "div-conv" and "div-dc" take them from a rule, without
-        the machine.
+        the machine; these add up to one.
     norm : float >= 1, default=1.0
         The norm of the weights that is at most one. 1 makes them sparse; the larger, the more equal they are, up to
         infinity, where all are one.
