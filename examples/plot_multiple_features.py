@@ -88,7 +88,7 @@ if digits:
     for name, score in zip(GROUPS.values(), alone, strict=True):
         print(f"{name:22}{score:.1%}")
     norms = [1.0, 1.1, 1.25, 1.5, 2.0, 4.0, np.inf]
-    path = weights_path(MKLClassifier(kernels, C=100.0, max_iter=100), X, y, norm=norms)
+    path = weights_path(MKLClassifier(kernels, C=100.0), X, y, norm=norms)
     machines = dict(zip(norms, path.machines, strict=True))
     scores = {norm: machine.score(X_test, y_test) for norm, machine in machines.items()}
     for norm, machine in machines.items():
@@ -149,7 +149,7 @@ if digits:
     alike = np.array([[centered_alignment(one, other) for other in matrices] for one in matrices])
     missed = {}
     for method, norm in {"equal weights": np.inf, "1-norm": 1.0}.items():
-        machine = MKLClassifier(C=100.0, norm=norm, max_iter=100)
+        machine = MKLClassifier(C=100.0, norm=norm)
         without = [kernels[:k] + kernels[k + 1 :] for k in range(len(kernels))]
         kept = [machine.set_params(kernels=some).fit(X, y).score(X_test, y_test) for some in without]
         missed[method] = np.round(len(y_test) * (scores[norm] - np.array(kept))).astype(int)
@@ -203,7 +203,7 @@ if digits:
                 for double in range(1, number + 1)
                 for some in columns.values()
             ]
-            machine = MKLClassifier(kernels + doubles, C=100.0, norm=norm, max_iter=100).fit(Z, y)
+            machine = MKLClassifier(kernels + doubles, C=100.0, norm=norm).fit(Z, y)
             curve.append(machine.score(Z_test, y_test))
             share = machine.weights_[len(kernels) :].sum() / machine.weights_.sum()
             print(f"norm {norm:<5g}{number} doubles: {curve[-1]:.1%}, {share:.0%} of the weight on them")
