@@ -121,6 +121,7 @@ weights::Learnt learn(const Stack& stack, std::vector<weights::Machine>& machine
                       std::size_t n_threads, const Level& level) {
   weights::Options options;
   options.gap = gap;
+  options.rounds_per_variable = 1000;  // to the end, also where pairs crawl
   const Watch watch(infinity, {}, {});
   Team team(n_threads);
   return weights::Solver(stack.matrices, machines, set, options, level, watch, team).solve();

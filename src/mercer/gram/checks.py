@@ -7,7 +7,16 @@ import numpy as np
 from mercer.errors import IndefiniteError
 from mercer.gram.sources import ASYMMETRY, Gram
 
-__all__ = ["as_matrix", "as_rows", "as_weights", "indefinite", "require_definite", "roots"]
+__all__ = [
+    "as_matrix",
+    "as_rows",
+    "as_signs",
+    "as_weights",
+    "indefinite",
+    "labelled_samples",
+    "require_definite",
+    "roots",
+]
 
 # Squared lengths are differences of kernel values, exact to some units in the last place of these.
 ROUNDING = 1e-10
@@ -63,6 +72,29 @@ def as_weights(sample_weight: Any, n: int, name: str = "sample_weight") -> np.nd
     if not (np.isfinite(w).all() and (w >= 0).all() and w.any()):
         raise ValueError(f"{name} must be finite and >= 0, with at least one positive entry.")
     return w / w.sum()
+
+
+def labelled_samples(index: Any, n: int) -> np.ndarray:
+    """The numbers of the samples that have a label, of n; None: all of them."""
+    if index is None:
+        return np.arange(n)
+    numbers = np.asarray(index)
+    good = numbers.ndim == 1 and numbers.dtype.kind in "iu" and len(numbers) > 0
+    if not good or numbers.min() < 0 or numbers.max() >= n or len(np.unique(numbers)) < len(numbers):
+        raise ValueError(f"index must be different numbers of samples from 0 to {n - 1}, got {index!r}.")
+    return numbers.astype(np.intp)
+
+
+def as_signs(y: Any, n: int, instead: str = "") -> np.ndarray:
+    """The labels of n samples of two classes as -1 and 1; `instead` tells what to do where there are more classes."""
+    y = np.asarray(y)
+    if y.shape != (n,):
+        raise ValueError(f"y must have one label for each of the {n} labelled samples, got shape {y.shape}.")
+    classes = np.unique(y)
+    if len(classes) != 2:
+        found = "1 class" if len(classes) == 1 else f"{len(classes)} classes{instead}"
+        raise ValueError(f"y must have two classes, got {found}.")
+    return np.where(y == classes[1], 1.0, -1.0)
 
 
 def require_definite(gram: Gram, owner: str, ridge: float = 0.0, ridge_name: str = "") -> None:

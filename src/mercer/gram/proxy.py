@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mercer.gram.checks import as_matrix
+from mercer.gram.checks import as_matrix, as_signs, labelled_samples
 from mercer.gram.sources import MatrixGram
 from mercer.parameters import Number
 
@@ -162,8 +162,9 @@ def proxy_kernel(
         rule = Number(1, integer=True) if name == "max_iter" else Number(0, above=True)
         if wrong := rule.problem(value):
             raise ValueError(f"{name} {wrong}")
-    labelled = _labelled(index, len(K0))
-    joint = _JointProblem(K0, labelled, _signs(y, len(labelled)), float(C), float(rho))
+    labelled = labelled_samples(index, len(K0))
+    sign = as_signs(y, len(labelled), "; for more than two, clip, flip or shift")
+    joint = _JointProblem(K0, labelled, sign, float(C), float(rho))
     exact = max(INNER * tol, SMALLEST_INNER)
     inner = SMO(tol=exact, gap_tol=exact, precision="float64")
 
@@ -291,24 +292,3 @@ def _slopes_of_clipping(values: np.ndarray) -> np.ndarray:
     mixed = values[first:] / (values[first:] - values[:first, np.newaxis])
     slopes[:first, first:], slopes[first:, :first] = mixed, mixed.T
     return slopes
-
-
-def _labelled(index: Any, n: int) -> np.ndarray:
-    if index is None:
-        return np.arange(n)
-    numbers = np.asarray(index)
-    good = numbers.ndim == 1 and numbers.dtype.kind in "iu" and len(numbers) > 0
-    if not good or numbers.min() < 0 or numbers.max() >= n or len(np.unique(numbers)) < len(numbers):
-        raise ValueError(f"index must be different numbers of samples from 0 to {n - 1}, got {index!r}.")
-    return numbers.astype(np.intp)
-
-
-def _signs(y: Any, n: int) -> np.ndarray:
-    y = np.asarray(y)
-    if y.shape != (n,):
-        raise ValueError(f"y must have one label for each of the {n} labelled samples, got shape {y.shape}.")
-    classes = np.unique(y)
-    if len(classes) != 2:
-        found = "1 class" if len(classes) == 1 else f"{len(classes)} classes; for more than two, clip, flip or shift"
-        raise ValueError(f"y must have two classes, got {found}.")
-    return np.where(y == classes[1], 1.0, -1.0)

@@ -7,6 +7,7 @@ from mercer.mkl.novelty import MKLOneClass
 from mercer.mkl.paths import WeightsPath, weights_path
 from mercer.mkl.regression import MKLRegressor
 from mercer.mkl.rules import Alignment, DivConv, DivDC, Easy, RuleResult, Uniform, WeightRule
+from mercer.mkl.sdp import SDPWeights, sdp_weights
 
 __all__ = [
     "Alignment",
@@ -17,6 +18,7 @@ __all__ = [
     "MKLOneClass",
     "MKLRegressor",
     "RuleResult",
+    "SDPWeights",
     "Uniform",
     "WeightRule",
     "WeightsPath",
@@ -25,6 +27,7 @@ __all__ = [
     "margin",
     "radius",
     "radius_margin_ratio",
+    "sdp_weights",
     "spectral_ratio",
     "weights_path",
 ]

@@ -29,8 +29,10 @@ class MKLOneClass(MultipleKernels, Hyperplane):
         Larger calls more samples novel.
     algorithm : str, KernelWeightsSolver or WeightRule, default="auto"
         How the weights are learnt, see the guide: "newton", "level", "silp", "simple", "projected" and "nesterov" on
-        the simplex; "alternating", "smo" and "qclp" for any set. "auto" takes "newton" on the simplex and "smo" or
-        "alternating" elsewhere. "uniform" gives all the same, with a sum of one.
+        the simplex; "alternating", "smo" and, for few samples and with the extra ``conic``, "qclp" for any set. "auto"
+        takes "newton" on the simplex, "smo" on the ball of a norm and for `elastic` weights where all kernel matrices
+        fit into half of the memory, and "alternating" elsewhere. "uniform" gives all the same,
+        with a sum of one.
     norm : float >= 1, default=1.0
         The norm of the weights that is at most one. 1 makes them sparse; the larger, the more equal they are, up to
         infinity, where all are one.

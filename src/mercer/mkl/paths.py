@@ -51,11 +51,12 @@ def weights_path(machine: MultipleKernels, X: Any, y: Any = None, **values: Iter
     >>> import numpy as np
     >>> from mercer.mkl import MKLClassifier, weights_path
     >>> X = np.random.default_rng(0).normal(size=(80, 2))
-    >>> path = weights_path(MKLClassifier(["linear", "rbf"]), X, np.hypot(*X.T) > 1, norm=[1.0, 2.0, 8.0])
-    >>> path.weights.round(1)
-    array([[0. , 1. ],
-           [0. , 1. ],
-           [0.4, 1. ]])
+    >>> machine = MKLClassifier(["linear", "rbf"], gap_tol=1e-7)
+    >>> path = weights_path(machine, X, np.hypot(*X.T) > 1, norm=[1.0, 2.0, 8.0])
+    >>> path.weights.round(2)
+    array([[0.  , 1.  ],
+           [0.01, 1.  ],
+           [0.49, 1.  ]])
     """
     if not isinstance(machine, MultipleKernels):
         raise TypeError(f"machine must be one of mercer.mkl, such as MKLClassifier(), got {machine!r}.")

@@ -31,9 +31,10 @@ class MKLRegressor(MultipleKernels, PricedTubes):
         Price grows with the error outside the tube or with its square.
     algorithm : str, KernelWeightsSolver or WeightRule, default="auto"
         How the weights are learnt, see the guide: "newton", "level", "silp", "simple", "projected" and "nesterov" on
-        the simplex; "alternating", "smo" and "qclp" for any set. "auto" takes "newton" on the simplex and "smo" or
-        "alternating" elsewhere. "uniform", "alignment", "div-conv" and "div-dc" take them from a rule, without
-        the machine; these add up to one.
+        the simplex; "alternating", "smo" and, for few samples and with the extra ``conic``, "qclp" for any set. "auto"
+        takes "newton" on the simplex, "smo" on the ball of a norm and for `elastic` weights where all kernel matrices
+        fit into half of the memory, and "alternating" elsewhere. "uniform", "alignment",
+        "div-conv" and "div-dc" take them from a rule, without the machine; these add up to one.
     norm : float >= 1, default=1.0
         The norm of the weights that is at most one. 1 makes them sparse; the larger, the more equal they are, up to
         infinity, where all are one.

@@ -69,6 +69,8 @@ class Simplex(WeightSet):
 
     def project(self, v: np.ndarray) -> np.ndarray:
         """The nearest point of the simplex."""
+        # Only differences count, and what is one below the largest becomes zero: any numbers are kept in range.
+        v = np.maximum(v - v.max(), -1.0)
         shift = level(v, np.zeros(len(v)), np.full(len(v), np.inf), 1.0)
         assert shift is not None
         return self.scaled(np.maximum(0.0, v - shift))

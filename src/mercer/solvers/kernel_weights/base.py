@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 
 from mercer.gram.memory import check_memory
 from mercer.parameters import Number, check_parameters
-from mercer.problems import JointProblem, KernelWeightsProblem, Simplex
+from mercer.problems import Groups, JointProblem, KernelWeightsProblem, Simplex
 from mercer.solvers.base import Callback, Progress, SolverResult, column
 from mercer.solvers.joint import BlockDescent
 from mercer.solvers.smo import SMO
@@ -21,7 +21,7 @@ __all__ = ["KernelWeightsHistory", "KernelWeightsResult", "KernelWeightsSolver",
 
 # The machines are solved to this part of the gap that is wanted; first ones to the same part of the gap so far, but not
 # more roughly than this.
-INNER_SHARE, LEAST_SHARE = 0.1, 1e-4
+INNER_SHARE, LEAST_SHARE = 0.1, 1.5e-4
 ROUGHEST = 1e-2
 # A run has stalled when the gap is above this part of what it was so many trials ago.
 STALLED, PATIENCE = 0.999, 50
@@ -199,7 +199,7 @@ class Search:
         """Solve machines ten times as exactly from now on; False: they are as exact as they can be."""
         if self._share <= LEAST_SHARE:
             return False
-        self._share *= 0.1
+        self._share = max(LEAST_SHARE, 0.1 * self._share)
         return True
 
     @property
@@ -242,7 +242,9 @@ class Search:
 
     @property
     def status(self) -> str | None:
-        """Why the run is to end; None: it is to go on."""
+        """Why the run is to end; None: it is to go on, until there is something to return at least."""
+        if self.best is None:
+            return None
         if self.solved:
             return "solved"
         if self._stopped:
@@ -273,7 +275,10 @@ class Search:
         """
         assert self.best is not None and self.proof is not None
         problem, best, proof = self.problem, self.best, self.proof
-        weights = best.weights if as_tried else shared_by_twins(best.weights, np.array(self._energies))
+        told_apart = np.array(self._energies)
+        if isinstance(problem.weights, Groups):  # whose members count apart from others
+            told_apart = np.vstack([told_apart, problem.weights.members])
+        weights = best.weights if as_tried else shared_by_twins(best.weights, told_apart)
         results = self._machines.set_params(gap_tol=INNER_SHARE * self.gap_tol, max_seconds=None).solve_many(
             problem.over(problem.stack.exact(weights)), best.points
         )
@@ -319,12 +324,12 @@ def machines_for(problems: Sequence[Any], solver: "KernelWeightsSolver") -> Any:
     return kind(tol=solver.tol, memory=solver.memory, n_threads=solver.n_threads)
 
 
-def shared_by_twins(weights: np.ndarray, energies: np.ndarray) -> np.ndarray:
-    """The weights with those made equal of kernels that no trial has told apart; energies has a row for each trial.
+def shared_by_twins(weights: np.ndarray, told_apart: np.ndarray) -> np.ndarray:
+    """The weights with those made equal of kernels that nothing has told apart: their columns are equal.
 
     Kernels that are identical could share their weight in any way.
     """
-    _, twins = np.unique(energies, axis=1, return_inverse=True)
+    _, twins = np.unique(told_apart, axis=1, return_inverse=True)
     return (np.bincount(twins, weights) / np.bincount(twins))[twins]
 
 

@@ -6,7 +6,6 @@ import numpy as np
 from scipy.linalg.lapack import dpstrf
 from scipy.sparse import eye_array
 
-from mercer.errors import InfeasibleError, NotSeparableError
 from mercer.problems import DualProblem, Elastic, Groups, KernelWeightsProblem, NormBall, Simplex, WeightSet
 from mercer.solvers.cones import ConicProgramme, clarabel_for
 from mercer.solvers.kernel_weights.base import KernelWeightsSolver, Search
@@ -38,12 +37,13 @@ class Conic(KernelWeightsSolver):
     Parameters
     ----------
     gap_tol, tol, max_iter, max_seconds, memory, n_threads
-        See `KernelWeightsSolver`. Weights are tried once for every accuracy that the package is asked for.
+        See `KernelWeightsSolver`.
 
     Notes
     -----
     O(m n^3) per step of the package and O(m n^2) memory for m kernels of full rank; a kernel of rank r costs r / n of
-    that. A start is not used.
+    that. The first weights tell the units of the programme alone; its own are then tried, once for every accuracy that
+    the package is asked for.
 
     References
     ----------
@@ -57,14 +57,16 @@ class Conic(KernelWeightsSolver):
         super().check(problem)
         clarabel_for(type(self).__name__)
 
-    def _begin(self, search: Search, start: np.ndarray | None) -> None:
-        """The walk needs no weights to begin with."""
-
     def _run(self, search: Search) -> None:
-        problem = search.problem
+        assert search.best is not None
+        problem, first = search.problem, search.best
         factors = [_factor(problem.stack.matrix(k)) for k in range(len(problem.stack))]
+        # The package works best with numbers near one: the units are those of the first machines.
+        length = np.sqrt(2.0 * float(problem.weights.best(first.energies) @ first.energies)) or 1.0
+        size = max(float(a.max()) for a in first.points) or 1.0
         for share in SHARES:
-            weights, points = _walk(problem, factors, max(FINEST, share * self.gap_tol), search.seconds_left)
+            tolerance = max(FINEST, share * self.gap_tol)
+            weights, points = _walk(problem, factors, size, length, tolerance, search.seconds_left)
             search.prove(points)
             search.try_weights(weights, points)
             if search.status is not None:
@@ -80,30 +82,26 @@ def _factor(K: np.ndarray) -> np.ndarray:
 
 
 def _walk(
-    problem: KernelWeightsProblem, factors: Sequence[np.ndarray], tolerance: float, max_seconds: float
+    problem: KernelWeightsProblem,
+    factors: Sequence[np.ndarray],
+    size: float,
+    length: float,
+    tolerance: float,
+    max_seconds: float,
 ) -> tuple[np.ndarray, list[np.ndarray]]:
-    """The weights and the points of all machines where the package ends."""
+    """The weights and the points of all machines where the package ends; size is the unit of a, length that of t."""
     programme = ConicProgramme(Conic.__name__)
-    machines = [(machine, _multipliers(programme, machine)) for machine in problem.problems]
+    machines = [(machine, _multipliers(programme, machine, size, length)) for machine in problem.problems]
     t = programme.variables(0.0, 1.0)
     norms = _norms(programme, problem.weights, len(factors), t)
     cones = []
     for F, norm in zip(factors, norms, strict=True):  # |z| <= norm, with the F'c of all machines in z
         rank, terms = F.shape[1], [(0, np.eye(1), norm[np.newaxis])]
         for m, (machine, a) in enumerate(machines):
-            terms.append((1 + m * rank, F[machine.index].T * machine.sign, a))
+            terms.append((1 + m * rank, F[machine.index].T * (size / length * machine.sign), a))
         cones.append(programme.require("second order", np.zeros(1 + len(machines) * rank), *terms))
     found = programme.solve(tolerance, max_seconds)
-    if found.status.endswith("PrimalInfeasible"):
-        for machine in problem.problems:
-            machine.feasible()  # says why
-        raise InfeasibleError("No multipliers satisfy the constraints.")
-    if found.status.endswith("DualInfeasible"):
-        raise NotSeparableError(
-            "The classes are not separable with these kernels: the dual of the hard margin is unbounded. "
-            "Choose a finite C or richer kernels."
-        )
-    points = [machine.balanced(np.clip(found.x[a], 0.0, machine.upper)) for machine, a in machines]
+    points = [machine.balanced(np.clip(size * found.x[a], 0.0, machine.upper)) for machine, a in machines]
     lengths = np.array([found.multiplier[cone][0] for cone in cones])
     room = np.array([found.slack[cone][0] - np.linalg.norm(found.slack[cone][1:]) for cone in cones])
     lengths = np.where(lengths > room, lengths, 0.0)  # of both, one is zero at the optimum
@@ -112,15 +110,16 @@ def _walk(
     return problem.weights.cheapest(lengths**2), points
 
 
-def _multipliers(programme: ConicProgramme, machine: DualProblem) -> np.ndarray:
+def _multipliers(programme: ConicProgramme, machine: DualProblem, size: float, length: float) -> np.ndarray:
     """The variables a of a machine, with their bounds and equalities."""
-    a = programme.variables(machine.linear, machine.ridge)
+    share = size / length
+    a = programme.variables(share / length * machine.linear, share * share * machine.ridge)
     programme.require("nonnegative", np.zeros(len(a)), (0, eye_array(len(a)), a))
     bounded = np.flatnonzero(np.isfinite(machine.upper))
     if len(bounded):
-        programme.require("nonnegative", machine.upper[bounded], (0, -eye_array(len(bounded)), a[bounded]))
+        programme.require("nonnegative", machine.upper[bounded] / size, (0, -eye_array(len(bounded)), a[bounded]))
     for group, target in machine._groups():
-        programme.require("zero", [-target], (0, machine.sign[group][np.newaxis], a[group]))
+        programme.require("zero", [-target / size], (0, machine.sign[group][np.newaxis], a[group]))
     return a
 
 

@@ -11,7 +11,7 @@ from mercer.solvers.kernel_weights.level import level_step
 from mercer.solvers.smo import SMO
 from mercer.threads import one_blas_thread
 
-__all__ = ["NewtonMethod"]
+__all__ = ["NewtonMethod", "newton_step", "second_derivatives"]
 
 # By a Newton step J is to fall by this part of what the model says; if not, a step of the level method follows.
 ENOUGH = 0.1
@@ -77,7 +77,7 @@ def newton_step(problem: KernelWeightsProblem, at: Trial) -> tuple[np.ndarray, f
     """The weights of the simplex where J is smallest, by its derivatives at a trial, and by how much it is to fall."""
     p, unit = len(at.weights), float(at.energies.max()) or 1.0
     with one_blas_thread():
-        H = _second_derivatives(problem, at) / unit
+        H = second_derivatives(problem, at) / unit
     slope = -at.energies / unit - H @ at.weights
     model = DualProblem(MatrixGram.of_checked(H, True), np.arange(p), np.ones(p), slope, np.ones(p), np.zeros(p), 1.0)
     d = SMO(tol=STEP_TOL, precision="float64", n_threads=1).solve(model, at.weights).a
@@ -87,7 +87,7 @@ def newton_step(problem: KernelWeightsProblem, at: Trial) -> tuple[np.ndarray, f
     return d, float(at.energies @ moved) - 0.5 * unit * float(moved @ H @ moved)
 
 
-def _second_derivatives(problem: KernelWeightsProblem, at: Trial) -> np.ndarray:
+def second_derivatives(problem: KernelWeightsProblem, at: Trial) -> np.ndarray:
     """Of J with respect to the weights, shape (n_kernels, n_kernels)."""
     stack, p = problem.stack, len(at.weights)
     gram, coefficients = stack.combination(at.weights), problem.coefficients(at.points)

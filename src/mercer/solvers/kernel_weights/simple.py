@@ -8,7 +8,7 @@ from mercer.solvers.kernel_weights.cuts import Cuts
 __all__ = ["ReducedGradient"]
 
 # A search along a line ends when the slope has fallen to this part of what it was, or after so many trials.
-FLAT, LINE_TRIALS = 0.1, 12
+FLAT, LINE_TRIALS = 0.5, 12
 # Weights below this part of the largest are zero: their kernels are left out of the sums.
 NEGLIGIBLE = 1e-10
 

@@ -68,7 +68,7 @@ class JointSMO(KernelWeightsSolver):
         _native_set(problem.weights, len(problem.stack))
         if not fits(problem.stack, self.memory):
             raise ValueError(
-                f"JointSMO needs {_bytes(problem.stack) / 1e6:.3g} MB for {len(problem.stack)} kernel matrices, which "
+                f"JointSMO needs {_bytes(problem.stack) / 1e6:.1f} MB for {len(problem.stack)} kernel matrices, which "
                 f"is more than half of memory={self.memory!r}; give more or use algorithm='alternating'."
             )
 
