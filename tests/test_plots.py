@@ -3,13 +3,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sklearn.model_selection import GridSearchCV
+from matplotlib.colors import to_rgba
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from mercer import SVC, SVR, OneClassSVM
+from mercer import SVC, SVR, MKLClassifier, OneClassSVM
 from mercer.kernels import RBF, Indexed, Linear
-from mercer.plots import DecisionDisplay, Display, HistoryDisplay, ScoreMapDisplay
+from mercer.plots import DecisionDisplay, Display, HistoryDisplay, KernelWeightsDisplay, ScoreMapDisplay
 
 
 @pytest.fixture
@@ -293,8 +294,78 @@ def test_map_refusals():
         ScoreMapDisplay.from_search(searched([{}], [1.0]))
 
 
+def lengths(bars):
+    return [bar.get_width() for bar in bars]
+
+
+@pytest.fixture
+def two_kernels(plane):
+    return MKLClassifier([Linear(), RBF(gamma=5.0)], norm=2.0).fit(*plane)
+
+
+def test_weights_with_scores(plane, two_kernels):
+    X, y = plane
+    display = KernelWeightsDisplay.from_estimator(two_kernels, X, y, cv=3, score_name="accuracy")
+    alone = [cross_val_score(MKLClassifier([kernel]), X, y, cv=3).mean() for kernel in two_kernels.kernels_]
+    np.testing.assert_array_equal(display.weights, two_kernels.weights_)
+    np.testing.assert_allclose(display.scores, alone, rtol=1e-12)
+    assert display.together == cross_val_score(two_kernels, X, y, cv=3).mean()
+    assert lengths(display.ax_.patches) == display.weights.tolist()
+    assert lengths(display.score_ax_.patches) == display.scores.tolist()
+    np.testing.assert_array_equal(display.score_ax_.lines[0].get_xdata(), [display.together] * 2)
+    assert display.score_ax_.texts[0].get_text() == f"together {display.together:.3g}"
+    assert labels(display.ax_.yaxis) == ["Linear()", "RBF(gamma=5.0)"]
+    assert display.ax_.get_xlabel() == "weight"
+    assert display.score_ax_.get_xlabel() == "accuracy of each kernel alone"
+
+
+def test_weights_without_scores(two_kernels):
+    display = KernelWeightsDisplay.from_estimator(two_kernels, names=["one", "other"], color="C3")
+    assert labels(display.ax_.yaxis) == ["one", "other"]
+    assert lengths(display.ax_.patches) == two_kernels.weights_.tolist()
+    assert display.scores is display.together is display.score_ax_ is None
+    assert display.ax_.patches[0].get_facecolor() == to_rgba("C3")
+
+
+def test_the_first_kernel_is_on_top_on_axes_that_are_shared_too():
+    import matplotlib.pyplot as plt
+
+    _, axes = plt.subplots(ncols=2, sharey=True)
+    display = KernelWeightsDisplay(["a", "b"], [0.7, 0.3], scores=[0.8, 0.6])
+    for ax in axes:
+        assert display.plot(ax).ax_ is ax
+    for ax in axes:
+        bottom, top = ax.get_ylim()
+        assert top < 0 < 1 < bottom
+    assert len(display.score_ax_.lines) == 0
+
+
+def test_a_score_below_zero_is_seen():
+    display = KernelWeightsDisplay(["a", "b"], [0.5, 0.25], scores=[0.8, -0.4], together=0.9).plot()
+    low, high = display.score_ax_.get_xlim()
+    assert low < -0.4 < 0.9 < high
+    weights = display.ax_.get_xlim()
+    assert weights[1] > 0.5
+    np.testing.assert_allclose(weights[0] / weights[1], low / high, rtol=1e-12)  # bars begin at the same place
+
+
+def test_weights_refusals(plane, two_kernels):
+    X, _ = plane
+    with pytest.raises(ValueError, match="names must have one for each of 2 kernels, got 3"):
+        KernelWeightsDisplay.from_estimator(two_kernels, names=["a", "b", "c"])
+    own = MKLClassifier([Linear(), RBF()], multi_class="ovr", shared=False, norm=2.0).fit(X, np.arange(40) % 3)
+    with pytest.raises(ValueError, match=r"one weight for each kernel, got weights_ of shape \(3, 2\)"):
+        KernelWeightsDisplay.from_estimator(own)
+
+
 @pytest.mark.parametrize(
-    "draw", [DecisionDisplay.from_estimator, HistoryDisplay.from_result, ScoreMapDisplay.from_search]
+    "draw",
+    [
+        DecisionDisplay.from_estimator,
+        HistoryDisplay.from_result,
+        KernelWeightsDisplay.from_estimator,
+        ScoreMapDisplay.from_search,
+    ],
 )
 def test_without_matplotlib(draw, plane, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)

@@ -11,6 +11,8 @@ from mercer.plots.base import Display, require_pyplot
 
 # How high the two bars of a kernel are together.
 HEIGHT = 0.8
+# How far the axes go beyond the longest bar, so that there is room for words.
+ROOM = 1.15
 
 
 class KernelWeightsDisplay(Display):
@@ -129,25 +131,30 @@ class KernelWeightsDisplay(Display):
         above = 0.0 if self.scores is None else -0.5 * height
         ax.barh(at + above, self.weights, height, **{"color": "C0", **style})
         ax.set_yticks(at, self.names)
-        ax.invert_yaxis()
+        ax.set_ylim(len(at) - 0.5, -0.5)
         ax.set_xlabel("weight", color="C0")
         self.score_ax_ = None
         if self.scores is None:
             return
         self.score_ax_ = ax.twiny()
         self.score_ax_.barh(at - above, self.scores, height, **{"color": "C1", "alpha": 0.6, **style})
+        self.score_ax_.set_xlabel(f"{self.score_name} of each kernel alone", color="C1")
+        known = self.scores if self.together is None else np.append(self.scores, self.together)
+        low, high = min(0.0, known.min()), max(0.0, known.max())
+        self.score_ax_.set_xlim(ROOM * low, ROOM * high)
+        if high > 0:  # zero is at the same place on both axes
+            heaviest = self.weights.max() or 1.0
+            ax.set_xlim(ROOM * low / high * heaviest, ROOM * heaviest)
         if self.together is not None:
             self.score_ax_.axvline(self.together, color="C1", linestyle="--")
             self.score_ax_.annotate(
                 f"together {self.together:.3g}",
-                (self.together, 1.0),
+                (self.together, 0.5),
                 xycoords=("data", "axes fraction"),
-                xytext=(-3, -3),
+                xytext=(3, 0),
                 textcoords="offset points",
                 rotation=90,
-                ha="right",
-                va="top",
+                ha="left",
+                va="center",
                 color="C1",
             )
-        self.score_ax_.set_xlabel(f"{self.score_name} of each kernel alone", color="C1")
-        self.score_ax_.set_xlim(0.0, 1.05 * max(self.scores.max(), self.together or 0.0))
