@@ -40,10 +40,12 @@ def run(seed, **asking):
     first = [np.argmax(y > 0), np.argmax(y < 0)]
     learner.tell(first, y[first])
     answers, machines = [2], [learner.estimator_]
-    while not learner.stopped_:
-        learner.learn(learner.batch)
+
+    def note(learner):
         answers.append(len(learner.labelled_))
         machines.append(learner.estimator_)
+
+    learner.learn(callback=note)
     weights = np.vstack([machine.coef_ for machine in machines])
     offsets = np.concatenate([machine.intercept_ for machine in machines])
     predicted = np.where(X_test @ weights.T + offsets > 0, +1, -1)

@@ -4,20 +4,26 @@ import pickle
 
 import numpy as np
 import pytest
+import sklearn.svm
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GroupKFold, LeaveOneOut, StratifiedKFold, cross_val_score
+from sklearn.metrics import mean_squared_error
+from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from mercer import SVC, KernelRFE, LinearSVC, NuSVC, _native
+from mercer import SVC, SVR, KernelRFE, LinearSVC, NuSVC, NuSVR, _native, threads
 from mercer.errors import DomainError, NotSeparableError
-from mercer.features import backward
-from mercer.features.backward import sizes_of
+from mercer.features import backward, elimination
+from mercer.features.backward import EliminationResult, fits_of, sizes_of
 from mercer.gram import MatrixGram
-from mercer.kernels import RBF, Laplacian, Linear, Polynomial, Spectrum
+from mercer.kernels import RBF, Laplacian, Linear, Polynomial, Sigmoid, Spectrum
 from mercer.problems import DualProblems, soft_margin
+from mercer.selection.splits import in_splits
+from mercer.solvers import SMO
+from mercer.solvers.smo import STATUS_NAMES
+from mercer.threads import effective_n_threads, limit_threads
 
 
 def genes(n=30, d=60, n_classes=2, seed=0, informative=4, shift=1.5):
@@ -65,6 +71,7 @@ def test_the_machine_on_what_is_kept():
     assert not hasattr(selector, "predict_proba")
     likely = KernelRFE(SVC("linear", probability=True), n_features_to_select=6).fit(X, y)
     assert_allclose(likely.predict_proba(X).sum(axis=1), 1.0)
+    assert_allclose(likely.predict_log_proba(X), np.log(likely.predict_proba(X)))
     back = selector.inverse_transform(selector.transform(X))
     assert_array_equal(back[:, selector.support_], X[:, selector.support_])
     assert not back[:, ~selector.support_].any()
@@ -89,7 +96,8 @@ def test_sizes():
 def test_how_many_are_kept():
     X, y = genes(d=11)
     assert KernelRFE().fit(X, y).n_features_ == 5
-    assert KernelRFE(n_features_to_select=0.3).fit(X, y).n_features_ == 3
+    assert KernelRFE(n_features_to_select=0.35).fit(X, y).n_features_ == 3
+    assert KernelRFE(n_features_to_select=11).fit(X, y).n_features_ == 11
     assert KernelRFE(n_features_to_select=0.01).fit(X, y).n_features_ == 1
     everything = KernelRFE(n_features_to_select=1.0).fit(X, y)
     assert everything.n_features_ == 11
@@ -146,7 +154,13 @@ def test_names_of_features():
     frame = pandas.DataFrame(X, columns=list("abcde"))
     selector = KernelRFE(n_features_to_select=2).fit(frame, y)
     assert_array_equal(selector.get_feature_names_out(), np.array(list("abcde"))[selector.support_])
-    assert_array_equal(selector.predict(frame), KernelRFE(n_features_to_select=2).fit(X, y).predict(X))
+    alone = KernelRFE(n_features_to_select=2).fit(X, y)
+    assert_array_equal(selector.predict(frame), alone.predict(X))
+    selector.set_output(transform="pandas")
+    assert selector.transform(frame).columns.tolist() == selector.get_feature_names_out().tolist()
+    assert_array_equal(selector.predict(frame), alone.predict(X))  # and no warning of names that the machine misses
+    with pytest.raises(ValueError, match="feature names should match"):
+        selector.predict(frame[list("edcba")])
 
 
 def test_in_a_pipeline():
@@ -177,6 +191,17 @@ def test_every_fit_is_certified(kernel, n_classes):
     left = np.setdiff1d(np.arange(60), selector.order_[:30])
     alone = SVC(kernel, tol=1e-10).fit(X[:, left], y).result_
     assert_allclose(result.objectives[30], alone.objective, rtol=1e-8)
+
+
+def test_certificates_of_several_machines():
+    numbers = np.array([[[1.0, 0.1, 0.02], [2.0, 0.3, 0.01]], [[3.0, 0.0, 0.0], [4.0, 0.0, 0.0]]])
+    counts = np.array([[[5, 0], [6, STATUS_NAMES.tolist().index("max_iter")]], [[7, 0], [8, 0]]])
+    fits = fits_of(numbers, counts, Linear())
+    for found, expected in zip(fits, [[3.0, 7.0], [0.4, 0.0], [0.02, 0.0], [11, 15]], strict=False):
+        assert_allclose(found, expected)
+    assert fits.statuses.tolist() == ["max_iter", "solved"]
+    assert EliminationResult.joined([2, 1], [fits]).status == "max_iter"  # the worst, not the last
+    assert fits_of(numbers, counts, Sigmoid()).statuses.tolist() == ["max_iter", "indefinite"]
 
 
 def test_a_huge_feature_leaves_no_rounding_behind():
@@ -213,7 +238,35 @@ def test_gap_tol_and_limits():
     with pytest.warns(ConvergenceWarning) as told:
         stopped = KernelRFE(SVC("rbf", max_iter=5), n_features_to_select=18).fit(X, y)
     assert stopped.result_.status == "max_iter"
+    with pytest.warns(ConvergenceWarning, match="max_seconds"):
+        stopped = KernelRFE(SVC("rbf", C=100.0, max_seconds=1e-9), n_features_to_select=18).fit(X, y)
+    assert stopped.result_.status == "max_seconds"
     assert "A fit of KernelRFE did not reach a proved optimum (status max_iter)" in str(told[-1].message)
+
+
+def test_solvers_and_callbacks_of_the_machine(monkeypatch):
+    X, y = genes(d=8)
+    native = KernelRFE(n_features_to_select=2).fit(X, y)
+    told, solved = [], []
+
+    class Spy(SMO):
+        def solve_many(self, problems, *others):
+            solved.append(len(problems))
+            return super().solve_many(problems, *others)
+
+    monkeypatch.setattr(backward, "NativeEngine", None)
+    for how in ({"solver": Spy()}, {"solver": "simple", "tol": 1e-6}, {"callback": told.append}):
+        machine = SVC("linear").set_params(**how)
+        slow = KernelRFE(machine, n_features_to_select=2).fit(X, y)
+        assert_array_equal(slow.order_, native.order_)
+    assert solved == [1] * 7  # with 8, 7, ... 2 features
+    assert len(told) >= 7
+
+
+def test_callables_are_kernels():
+    X, y = genes(d=8)
+    slow = KernelRFE(SVC(lambda X, Y: X @ Y.T), n_features_to_select=2).fit(X, y)
+    assert_array_equal(slow.order_, KernelRFE(n_features_to_select=2).fit(X, y).order_)
 
 
 def test_rules_of_kernels_follow_the_features():
@@ -239,6 +292,82 @@ def test_refits_find_the_same_as_the_native_loop(monkeypatch):
     assert_array_equal(slow.cv_results_["mean_test_score"], native.cv_results_["mean_test_score"])
 
 
+# --- regression -------------------------------------------------------------------------------------------
+
+
+def measured(n=40, d=20, n_outputs=1, seed=0):
+    """Values that depend on the first features."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    Y = X[:, :4] @ rng.normal(size=(4, n_outputs)) + 0.1 * rng.normal(size=(n, n_outputs)) + 5.0
+    return X, Y[:, 0] if n_outputs == 1 else Y
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+@pytest.mark.parametrize("machine", [SVR("linear", C=10.0), NuSVR("linear", C=10.0)], ids=["SVR", "NuSVR"])
+def test_values_in_place_of_classes(machine, n_outputs):
+    X, y = measured(n_outputs=n_outputs)
+    selector = KernelRFE(machine, n_features_to_select=4).fit(X, y)
+    assert_array_equal(selector.get_support(indices=True), [0, 1, 2, 3])
+    alone = clone(machine).fit(X[:, :4], y)
+    assert_array_equal(selector.predict(X), alone.predict(X[:, :4]))
+    assert selector.score(X, y) == alone.score(X[:, :4], y) > 0.9
+    assert is_regressor(selector)
+    assert not is_classifier(selector)
+    for name in ("classes_", "decision_function", "predict_proba"):
+        assert not hasattr(selector, name)
+    assert selector.result_.status == "solved"
+
+
+@every_kernel
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_validation_of_values(kernel, n_outputs, monkeypatch):
+    monkeypatch.setattr(backward, "AT_ONCE", 40)  # several native calls for a stretch
+    X, y = measured(n_outputs=n_outputs)
+    machine, weight = SVR(kernel, C=3.0, tol=1e-8), np.random.default_rng(1).integers(0, 3, size=40).astype(float)
+    selector = KernelRFE(machine, step=4, cv=4).fit(X, y, sample_weight=weight)
+    sizes = [20, 16, 12, 8, 4, 1]
+    assert_array_equal(selector.cv_results_["n_features"], sizes)
+    for k, (train, test) in enumerate(KFold(4).split(X)):
+        for size, score in zip(sizes, selector.cv_results_[f"split{k}_test_score"], strict=True):
+            alone = KernelRFE(machine, step=4, n_features_to_select=size).fit(X[train], y[train], weight[train])
+            error = mean_squared_error(y[test], alone.predict(X[test]), sample_weight=weight[test])
+            assert_allclose(score, -error, rtol=1e-5)
+    mean = selector.cv_results_["mean_test_score"]
+    assert selector.n_features_ == sizes[mean.argmax()]
+    held_out = KernelRFE(machine, step=4).fit(X[:30], y[:30], validation=(X[30:], y[30:]))
+    alone = KernelRFE(machine, step=4, n_features_to_select=8).fit(X[:30], y[:30])
+    error = mean_squared_error(y[30:], alone.predict(X[30:]))
+    assert_allclose(held_out.cv_results_["split0_test_score"][3], -error, rtol=1e-5)
+
+
+def test_the_best_size_of_small_values():
+    X, y = measured()
+    sizes = [KernelRFE(SVR("linear", C=unit, epsilon=0.1 * unit, tol=1e-4 * unit), cv=4).fit(X, unit * y).n_features_
+             for unit in (1.0, 1e-9)]  # fmt: skip
+    assert sizes[0] == sizes[1] > 1
+
+
+def test_leaving_one_value_out():
+    X, y = measured(n=20)
+    scores = KernelRFE(SVR("linear"), cv="loo").fit(X, y).cv_results_["mean_test_score"]
+    assert np.isfinite(scores).all()
+    assert scores.argmax() > 10  # most features do not matter
+
+
+def test_wrong_values():
+    X, y = measured()
+    with pytest.raises(ValueError, match="NaN"):
+        KernelRFE(SVR()).fit(X, np.where(y > 5, np.nan, y))
+    with pytest.raises(ValueError, match=r"outputs as y has, got shape \(40, 2\) for \(40,\)"):
+        KernelRFE(SVR()).fit(X, y, validation=(X, np.c_[y, y]))
+    with pytest.raises(ValueError, match="y of validation contains NaN"):
+        KernelRFE(SVR()).fit(X, y, validation=(X, np.where(y > 5, np.nan, y)))
+    weight = np.repeat([1.0, 0.0], 20)
+    with pytest.raises(ValueError, match="samples of positive weight to train on, split 1 has none"):
+        KernelRFE(SVR(), cv=[(np.arange(30), [35, 5]), (np.arange(20, 40), [1])]).fit(X, y, sample_weight=weight)
+
+
 # --- how many, by validation ------------------------------------------------------------------------------
 
 
@@ -262,6 +391,34 @@ def test_folds_are_eliminations_of_their_own(monkeypatch):
     assert_array_equal(selector.ranking_, whole.ranking_)
 
 
+@pytest.mark.parametrize(("memory", "at_once"), [(100.0, 4), (0.06, 2), (0.01, 0)])
+def test_folds_within_the_memory_of_the_machine(monkeypatch, memory, at_once):
+    X, y = genes(n=30, d=60)  # a fold takes 0.03 megabytes
+    asked = []
+
+    def spy(run, splits, teams):
+        asked.append(teams)
+        return in_splits(run, splits, teams)
+
+    monkeypatch.setattr(elimination, "in_splits", spy)
+    KernelRFE(SVC("linear", memory=memory), step=0.5, cv=5, n_threads=4).fit(X, y)
+    assert asked == [at_once]
+
+
+def test_folds_side_by_side_have_a_thread_each(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(threads, "_cores", lambda: 8)
+    splits = [(np.array([k]), np.array([k + 1])) for k in range(3)]
+
+    def run(train, test):
+        return int(train[0]), int(test[0]), effective_n_threads()
+
+    with limit_threads(4):
+        assert in_splits(run, splits, 2) == [(0, 1, 1), (1, 2, 1), (2, 3, 1)]
+        assert in_splits(run, splits, 1) == [(0, 1, 4), (1, 2, 4), (2, 3, 4)]
+        assert in_splits(run, splits[:1], 2) == [(0, 1, 4)]
+
+
 def test_ways_to_validate():
     X, y = genes(n=24, d=12)
     loo = KernelRFE(cv="loo").fit(X, y)
@@ -283,12 +440,41 @@ def test_ways_to_validate():
     assert not hasattr(smallest.set_params(cv=None).fit(X, y), "cv_results_")
 
 
+def test_many_samples_for_validation():
+    """They need the kernel values between them and the training samples, not those among themselves."""
+    X, y = genes(n=10, d=3, informative=1)
+    new, labels = genes(n=500_000, d=3, informative=1, seed=1)  # whose own matrix would have two terabytes
+    selector = KernelRFE().fit(X, y, validation=(new, labels))
+    alone = KernelRFE(n_features_to_select=1).fit(X, y)
+    assert_allclose(selector.cv_results_["mean_test_score"][-1], alone.score(new, labels))
+
+
+def test_more_samples_for_validation_than_there_is_room(monkeypatch):
+    X, y = genes(n=20, d=8)
+    new, labels = genes(n=60, d=8, seed=1)
+    native = KernelRFE().fit(X, y, validation=(new, labels))
+    refitted = []
+
+    class Spy(backward.Refits):
+        def __init__(self, lesson):
+            super().__init__(lesson)
+            refitted.append(lesson.X_test.shape[0])
+
+    monkeypatch.setattr(backward, "Refits", Spy)
+    monkeypatch.setattr(backward, "LARGEST", 39)  # 20 times 20 and 60 are more than 39 times 39
+    slow = KernelRFE().fit(X, y, validation=(new, labels))
+    assert refitted == [60]
+    assert_array_equal(slow.cv_results_["mean_test_score"], native.cv_results_["mean_test_score"])
+
+
 def test_of_equal_errors_the_fewest_features():
     X, y = genes(d=10)
     X[:, 7] = 10.0 * y
     selector = KernelRFE(cv=3).fit(X, y)
     assert_array_equal(selector.cv_results_["mean_test_score"], 1.0)
     assert_array_equal(selector.get_support(indices=True), [7])
+    # Sums in another order round to something else.
+    assert KernelRFE()._best(np.array([[0.1, 0.3], [0.2, 0.2], [0.3, 0.1]]), [2, 1]) == 1
 
 
 def test_noise_stays_at_chance():
@@ -306,12 +492,18 @@ def test_samples_of_no_weight():
     weight = (np.arange(40) % 5 > 0).astype(float)
     used = weight > 0
     X[~used] *= 1e13  # a mean of all would leave little of the others
+    y[~used] = 1 - y[~used]
     some = KernelRFE(cv=4, step=5).fit(X, y, sample_weight=weight)
     folds = [(train[used[train]], test[used[test]]) for train, test in StratifiedKFold(4).split(X, y)]
     place = np.cumsum(used) - 1
     alone = KernelRFE(cv=[(place[train], place[test]) for train, test in folds], step=5).fit(X[used], y[used])
     assert_array_equal(some.order_, alone.order_)
     assert_allclose(some.cv_results_["mean_test_score"], alone.cv_results_["mean_test_score"])
+    assert_allclose(some.decision_function(X[used]), alone.decision_function(X[used]), rtol=1e-9)
+    folds = [(np.arange(20), np.arange(20, 40)), (np.arange(20), np.flatnonzero(~used))]  # the second judges nothing
+    assert "split1_test_score" not in KernelRFE(cv=folds, step=5).fit(X, y, sample_weight=weight).cv_results_
+    with pytest.raises(ValueError, match="cv must hold out samples of positive weight"):
+        KernelRFE(cv=folds[1:]).fit(X, y, sample_weight=weight)
 
 
 # --- what is refused --------------------------------------------------------------------------------------
@@ -322,12 +514,14 @@ def test_samples_of_no_weight():
     [
         ({"step": 0}, "step must be an int >= 1 or a float > 0 and < 1, got 0"),
         ({"step": 1.5}, "step must be .* got 1.5"),
+        ({"step": 1.0}, "step must be .* got 1.0"),
         ({"step": True}, "step must be .* got True"),
         ({"n_features_to_select": 0}, "n_features_to_select must be an int >= 1 or .* <= 1 or None, got 0"),
         ({"n_features_to_select": 1.2}, "n_features_to_select must be .* got 1.2"),
         ({"n_features_to_select": 6}, "n_features_to_select must be at most n_features=5, got 6"),
         ({"cv": "all"}, "cv must be an int >= 2, 'loo', .* got 'all'"),
         ({"cv": 1}, "cv must be .* got 1"),
+        ({"cv": 0.2}, "cv must be .* got 0.2"),
         ({"n_threads": 0}, "n_threads must be .* got 0"),
         ({"estimator": SVC(C=-1)}, "C must be .* got -1"),
         ({"estimator": SVC(RBF(gamma=np.ones(5)))}, "kernel must have no parameter with a number for every feature"),
@@ -345,8 +539,10 @@ def test_wrong_parameters(parameters, message):
 
 def test_wrong_machines_and_samples():
     X, y = genes(d=5)
-    with pytest.raises(TypeError, match="estimator must be an SVC, a NuSVC or None, got LinearSVC"):
+    with pytest.raises(TypeError, match="an SVR or a NuSVR of mercer, or None, got LinearSVC"):
         KernelRFE(LinearSVC()).fit(X, y)
+    with pytest.raises(TypeError, match=r"got SVC\(\) of sklearn.svm"):
+        KernelRFE(sklearn.svm.SVC()).fit(X, y)
     with pytest.raises(DomainError):
         KernelRFE(SVC("precomputed")).fit(X, y)
     with pytest.raises(ValueError, match="needs at least 2 classes"):
@@ -366,14 +562,22 @@ def test_wrong_validation():
         KernelRFE().fit(X, y, validation=(X, y[1:]))
     with pytest.raises(ValueError, match=r"validation must be a tuple \(X, y\)"):
         KernelRFE().fit(X, y, validation=X)
+    with pytest.raises(ValueError, match="got a list of ndarray"):
+        KernelRFE().fit(X, y, validation=[X, y])
+    with pytest.raises(ValueError, match="no classes but those of y, got '0'"):  # which is not the number
+        KernelRFE().fit(X, y, validation=(X, y.astype(str)))
     with pytest.raises(ValueError, match="two classes to train on in every split, split 0 has one"):
         KernelRFE(cv=[(np.flatnonzero(y == 0), np.flatnonzero(y == 1))]).fit(X, y)
 
 
 def test_hard_margins_need_features_that_separate():
     X, y = genes(shift=0.0)
-    with pytest.raises(NotSeparableError, match=r"With \d+ features left: The classes are not separable"):
+    with pytest.raises(NotSeparableError, match=r"With \d+ features left: The classes are not separable") as told:
         KernelRFE(SVC("linear", C=np.inf), n_features_to_select=1).fit(X, y)
+    too_few = int(str(told.value).split()[1])
+    with pytest.raises(NotSeparableError):
+        KernelRFE(SVC("linear", C=np.inf), n_features_to_select=too_few).fit(X, y)
+    KernelRFE(SVC("linear", C=np.inf), n_features_to_select=too_few + 1).fit(X, y)
     kept = KernelRFE(SVC("linear", C=np.inf), n_features_to_select=30).fit(X, y)
     assert kept.score(X, y) == 1.0
 

@@ -211,6 +211,12 @@ def test_units_do_not_matter(score):
 
 
 @every_score
+def test_the_smallest_numbers_there_are(score):
+    X, y = np.round(samples()[0]), samples()[1]
+    np.testing.assert_allclose(score(X * 2.0**-1074, y), score(X, y), rtol=1e-12)
+
+
+@every_score
 def test_order_and_names_of_classes_do_not_matter(score):
     X, y = samples()
     order = np.random.default_rng(1).permutation(len(X))
@@ -263,7 +269,7 @@ def test_bad_samples_are_refused(score):
 
 @every_score
 def test_one_class_is_refused(score):
-    with pytest.raises(ValueError, match=r"classes, y has 1\."):
+    with pytest.raises(ValueError, match=r"classes, y has 1\.$"):
         score(np.eye(4), np.ones(4))
 
 

@@ -20,6 +20,7 @@ from mercer.features import KernelRFE, SelectionCurve, fisher_score, mann_whitne
 from mercer.features.judges import Nested, OneByOne, make_judge
 from mercer.kernels import RBF, Cosine, Hamming, Linear
 from mercer.multiclass import CrammerSinger
+from mercer.selection.splits import in_splits
 
 SIZES = [1, 2, 3, 7, 20, 60]
 
@@ -259,6 +260,30 @@ def test_threads_do_not_matter(ranking):
     one, three = (selection_curve(SVC(), X, y, ranking, SIZES, n_threads=n) for n in (1, 3))
     np.testing.assert_array_equal(one.fold_errors, three.fold_errors)
     np.testing.assert_array_equal(one.selected, three.selected)
+
+
+@pytest.mark.parametrize(
+    ("ranking", "memory", "preprocess", "at_once"),
+    [
+        (t_test, 100.0, None, 3),
+        (t_test, 0.1, None, 2),  # megabytes; a fold takes 0.04
+        (partial(t_test, equal_variance=True), 100.0, None, 3),
+        (t_test, 100.0, StandardScaler(), 1),
+        ({"t": t_test, "f": f_classif}, 100.0, None, 1),
+    ],
+    ids=["ours", "little memory", "partial", "preprocess", "theirs"],
+)
+def test_folds_side_by_side(monkeypatch, ranking, memory, preprocess, at_once):
+    X, y = samples()
+    asked = []
+
+    def spy(run, splits, teams):
+        asked.append(teams)
+        return in_splits(run, splits, teams)
+
+    monkeypatch.setattr("mercer.features.curves.in_splits", spy)
+    selection_curve(SVC(memory=memory), X, y, ranking, [2], cv=4, preprocess=preprocess, n_threads=3)
+    assert asked == [at_once]
 
 
 def test_several_rankings_are_each():

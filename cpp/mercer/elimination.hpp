@@ -35,11 +35,12 @@ namespace mercer::elimination {
 inline constexpr double eps = std::numeric_limits<double>::epsilon();
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// The features that are left, as rows over all samples, and the kernel matrix that they make.
+// The features that are left, as rows over all samples, and the kernel matrix that they make: it has a row for every
+// sample up to the last one that is taught, and a column for every sample.
 class Features {
  public:
-  // `columns` is (n_features, n_samples); `taught` are the samples that some machine sees. `free_offset`: coefficients
-  // add up to zero, and see no constant in the kernel.
+  // `columns` is (n_features, n_samples); `taught` are the samples that some machine sees, ascending. `free_offset`:
+  // coefficients add up to zero, and see no constant in the kernel.
   Features(const KernelSpec& spec, const Level& level, const double* columns, std::size_t n_features,
            std::size_t n_samples, std::vector<std::size_t> taught, bool free_offset, Team& team)
       : spec_(spec),
@@ -47,12 +48,13 @@ class Features {
         columns_(columns),
         n_samples_(n_samples),
         taught_(std::move(taught)),
+        n_rows_(taught_.empty() ? 0 : taught_.back() + 1),
         lifted_(linear() && free_offset),
         team_(team),
         left_(n_features, 1),
         n_left_(n_features),
-        measures_(n_samples * n_samples),
-        values_(plain() ? 0 : n_samples * n_samples) {
+        measures_(n_rows_ * n_samples),
+        values_(plain() ? 0 : n_rows_ * n_samples) {
     compute();
   }
 
@@ -149,9 +151,9 @@ class Features {
   // use(first, last) for groups of rows, of which every entry takes so much work.
   template <class Use>
   void for_rows(std::size_t work, const Use& use) {
-    if (n_samples_ * n_samples_ * work < little_work) return use(0, n_samples_);
-    team_.for_each((n_samples_ + rows_together - 1) / rows_together, [&](std::size_t group, std::size_t) {
-      use(group * rows_together, std::min(n_samples_, (group + 1) * rows_together));
+    if (n_rows_ * n_samples_ * work < little_work) return use(0, n_rows_);
+    team_.for_each((n_rows_ + rows_together - 1) / rows_together, [&](std::size_t group, std::size_t) {
+      use(group * rows_together, std::min(n_rows_, (group + 1) * rows_together));
     });
   }
 
@@ -160,6 +162,7 @@ class Features {
   const double* columns_;
   std::size_t n_samples_;
   std::vector<std::size_t> taught_;
+  std::size_t n_rows_;
   bool lifted_;  // whether the kernel has a constant added to it
   Team& team_;
   std::vector<char> left_;

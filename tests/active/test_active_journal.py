@@ -1,5 +1,6 @@
 """Answers on disk: a learner goes on where it stopped."""
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from textwrap import dedent
 import numpy as np
 import pytest
 
-from mercer import SVC
+from mercer import SVC, KernelLogisticRegression
 from mercer.active import ActiveLearner, MistakesLevel
 from mercer.errors import JournalError
 from mercer.kernels import RBF
@@ -49,12 +50,91 @@ def test_goes_on_with_the_same_question(settings, path, data):
         np.testing.assert_allclose(again.decision(), learner.decision(), atol=1e-12)
 
 
+@pytest.mark.parametrize(("turns", "repeated"), [(33, 2), (64, 33), (65, 2), (100, 5)])
+def test_few_fits_are_repeated(turns, repeated, path, data, monkeypatch):
+    """Every 32nd fit is one from nothing: those from there on are repeated, to the last bit, and no others."""
+    X, y = data
+    learner = ActiveLearner(MACHINE, X, y, path=path, stop=None).learn(turns - 2)
+    learner.correct(int(learner.labelled_[3]), "none" if learner.labels_[3] == "hit" else "hit")
+    learner.skip(learner.query())
+    learner.learn(1).skip(learner.query())
+    fits, fit = [], SVC.fit
+    with monkeypatch.context() as patch:
+        patch.setattr(SVC, "fit", lambda self, X, y: fits.append(len(y)) or fit(self, X, y))
+        again = ActiveLearner.load(shutil.copy(path, path.with_name("copy")), MACHINE, X, y)
+    assert len(fits) == repeated
+    assert again.history_ == learner.history_
+    assert (again.estimator_.dual_coef_ == learner.estimator_.dual_coef_).all()
+    assert (again.query(3) == learner.query(3)).all()
+    assert again.learn(10).labelled_.tolist() == learner.learn(10).labelled_.tolist()
+    assert (again.estimator_.dual_coef_ == learner.estimator_.dual_coef_).all()
+
+
+def test_other_estimators_are_fitted_for_the_last_answers(path, data, monkeypatch):
+    X, y = data
+    ActiveLearner(MACHINE, X, y, path=path).learn(20)
+    fits, fit = [], KernelLogisticRegression.fit
+    monkeypatch.setattr(KernelLogisticRegression, "fit", lambda self, X, y: fits.append(len(y)) or fit(self, X, y))
+    again = ActiveLearner.load(path, KernelLogisticRegression(RBF(0.3)), X, y)
+    assert fits == [19, 20]
+    expected = KernelLogisticRegression(RBF(0.3)).fit(X[again.labelled_], again.labels_).decision_function(X)
+    np.testing.assert_allclose(again.decision(), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_an_answer_is_on_disk_before_it_is_learnt(error, path, data, monkeypatch):
+    """A fit that is interrupted is made up for, by those who go on and by those who come back."""
+    X, y = data
+    learner, whole = (ActiveLearner(MACHINE, X, y, path=where).learn(12) for where in (path, None))
+
+    def interrupted(self, X, y):
+        raise error
+
+    (i,) = learner.query()
+    with monkeypatch.context() as patch:
+        patch.setattr(SVC, "fit", interrupted)
+        with pytest.raises(error):
+            learner.tell(i, y[i])
+        with pytest.raises(error):  # of answers that cannot be learnt there is one at most
+            learner.tell(i + 1, y[i + 1])
+        assert learner.labelled_[-1] == i
+        assert np.isnan(learner.gain_[-1])
+    other = int(learner.labelled_[5])
+    whole.tell(i, y[i])
+    again = ActiveLearner.load(path, MACHINE, X, y)
+    for one in (again, learner):
+        assert (one.query(3) == whole.query(3)).all()
+        assert one.labelled_.tolist() == whole.labelled_.tolist()
+    assert learner.gain_.tolist() == again.gain_.tolist() == whole.gain_.tolist()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SVC, "fit", interrupted)
+        with pytest.raises(error):
+            learner.correct(other, "none" if y[other] == "hit" else "hit")
+        learner.skip(149)  # for which nothing is fitted
+    whole.skip(149)
+    whole.correct(other, "none" if y[other] == "hit" else "hit")
+    again = ActiveLearner.load(path, MACHINE, X, y)
+    for one in (again, learner):
+        assert (one.estimator_.dual_coef_ == whole.estimator_.dual_coef_).all()
+        assert one.history_ == whole.history_
+
+
 def test_before_two_classes_are_known(path, data):
     X, _ = data
     learner = ActiveLearner(MACHINE, X, path=path)
     learner.tell(learner.query(), "hit")
     learner.skip(learner.query())
     assert (ActiveLearner.load(path, MACHINE, X).query(4) == learner.query(4)).all()
+
+
+def test_skipped_again_nothing_is_written(path, data):
+    X, _ = data
+    learner = ActiveLearner(MACHINE, X, path=path)
+    learner.skip([3, 5])
+    written = path.read_bytes()
+    learner.skip([5, 3])
+    assert path.read_bytes() == written
 
 
 def test_settings_come_back(path, data):
@@ -88,6 +168,10 @@ def test_another_estimator_learns_the_answers(path, data):
     X, y = data
     learner = ActiveLearner(MACHINE, X, y, path=path).learn(20)
     again = ActiveLearner.load(path, SVC("linear"), X, y)
+    assert again.history_[:-1] == learner.history_[:-1]
+    before = SVC("linear").fit(X[learner.labelled_[:-1]], learner.labels_[:-1]).result_.dual_objective
+    assert again.history_[-1].objective == again.estimator_.result_.dual_objective
+    assert again.gain_[-1] == pytest.approx(again.history_[-1].objective - before, abs=1e-2)
     expected = SVC("linear").fit(X[learner.labelled_], learner.labels_)
     np.testing.assert_allclose(again.decision(), expected.decision_function(X), atol=1e-2)
 
@@ -207,7 +291,7 @@ def test_killed_while_it_learns(path):
         """
         import sys, time
         import numpy as np
-        from mercer import SVC
+        from mercer import SVC, KernelLogisticRegression
         from mercer.kernels import RBF
         from mercer.active import ActiveLearner
         X = np.random.default_rng(5).standard_normal((200, 3))

@@ -1,5 +1,7 @@
 """Decision values of the pool follow the machine."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import sklearn.svm
@@ -10,6 +12,7 @@ from mercer import SVC, KernelLogisticRegression, LinearSVC, NuSVC, ParzenClassi
 from mercer.active import ActiveLearner
 from mercer.active import pool as module
 from mercer.kernels import RBF, Spectrum
+from mercer.kernels.samples import take
 
 ESTIMATORS = {
     "SVC": lambda: SVC(RBF(0.3)),
@@ -59,12 +62,42 @@ def test_columns_that_do_not_fit_are_made_again(rng, monkeypatch):
     X, y = data(rng)
     learner = ActiveLearner(SVC(RBF(0.3)), X, y, stop=None, memory=150 * 8 * 5.5 / 2**20)
     learner.learn(60)
-    assert len(learner._scores._columns) == 5
+    assert len(learner._lessons.follower.scores()._columns) == 5
     np.testing.assert_allclose(learner.decision(), learner.estimator_.decision_function(X), rtol=0, atol=1e-9)
-    learner._scores._sums += 1.0  # an error, as rounding might make one: it goes away by itself
+    learner._lessons.follower.scores()._sums += 1.0  # an error, as rounding might make one: it goes away by itself
     monkeypatch.setattr(module, "UPDATES", 3)
     learner.learn(4)
     np.testing.assert_allclose(learner.decision(), learner.estimator_.decision_function(X), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["decision_function", "_raw_decision", "_decision_of", "_expansions_of"])
+def test_machines_that_decide_in_their_own_way_are_asked(method, rng):
+    """Of an heir whose decision values are not the sums of before, they are its own."""
+
+    def twice(self, *samples):
+        return 2.0 * getattr(KernelLogisticRegression, method)(self, *samples)
+
+    X, y = data(rng, n=60)
+    heir = type("Heir", (KernelLogisticRegression,), {"__init__": KernelLogisticRegression.__init__, method: twice})
+    learner = ActiveLearner(heir(RBF(0.3)), X, y, stop=None).learn(15)
+    np.testing.assert_array_equal(learner.decision(), learner.estimator_.decision_function(X))
+
+
+def test_an_interrupted_update_starts_afresh(rng, monkeypatch):
+    X, y = data(rng)
+    learner = ActiveLearner(SVC(RBF(0.3)), X, y, stop=None).learn(20)
+
+    def interrupted(self, samples, changes):
+        self._sums += 1.0
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module.ExpansionScores, "_add", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            learner.learn(1)
+    assert len(learner.labelled_) == 21
+    np.testing.assert_allclose(learner.decision(), learner.estimator_.decision_function(X), rtol=0, atol=1e-9)
+    assert learner.history_[-1].band == learner.in_band().sum()
 
 
 def test_kernel_values_are_computed_once(rng):
@@ -80,7 +113,7 @@ def test_kernel_values_are_computed_once(rng):
 
     learner = ActiveLearner(SVC(Counting(0.3)), X, y, stop=None).learn(40)
     learner.decision(), learner.query(), learner.in_band()
-    assert sum(calls) == len(learner._scores._columns) <= 40
+    assert sum(calls) == len(learner._lessons.follower.scores()._columns) <= 40
 
 
 @pytest.mark.parametrize("batch", [1, 5])
@@ -127,7 +160,7 @@ def test_band(rng):
     learner.skip(learner.query())
     open_ = np.ones(len(X), dtype=bool)
     open_[learner.seen_] = False
-    inside = open_ & (np.abs(learner.estimator_.decision_function(X)) < 1)
+    inside = open_ & (np.abs(learner.estimator_.decision_function(X)) < 1 - 1e-3)
     assert (learner.in_band() == inside).all()
     assert 0 < inside.sum() < open_.sum()
 
@@ -142,3 +175,61 @@ def test_estimators_of_probabilities_alone(rng):
         learner.in_band()
     with pytest.raises(ValueError, match="stop='band' needs an estimator with decision_function"):
         ActiveLearner(GaussianNB(), X, y)
+
+
+# --- large pools ------------------------------------------------------------------------------------------
+
+MILLION = 1_000_000
+
+
+@pytest.mark.parametrize("container", [np.asarray, csr_array])
+def test_a_million_samples_within_the_memory(container, rng):
+    """Beyond the columns that `memory` allows for, some vectors as long as the pool, however many answers there are."""
+    X = rng.standard_normal((MILLION, 3), dtype=np.float32)
+    y = X[:, 0] > 0.3
+    X[np.abs(X) < 1] = 0
+    pool, memory = container(X), 32
+    tracemalloc.start()
+    learner = ActiveLearner(SVC(RBF(0.5)), pool, y, stop=None, memory=memory, start="spread", batch=4).learn(32)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    vector = 8 * MILLION / 2**20
+    assert len(learner.estimator_.support_) > 16  # kernel values of which would take more
+    assert memory < peak / 2**20 < memory + 9 * vector
+    some = rng.integers(0, MILLION, 1000)
+    np.testing.assert_allclose(
+        learner.decision()[some], learner.estimator_.decision_function(take(pool, some)), atol=1e-5
+    )
+    closest = np.argmin(np.where(np.isin(np.arange(MILLION), learner.labelled_), np.inf, np.abs(learner.decision())))
+    assert learner.query(1) == closest
+
+
+def test_other_estimators_see_the_pool_in_blocks(rng, monkeypatch):
+    monkeypatch.setattr("mercer.kernels.samples.BLOCK_ENTRIES", 256 * 100)
+    X, y = data(rng, n=950)
+    seen = []
+
+    class Watched(GaussianNB):
+        def predict_proba(self, X):
+            seen.append(len(X))
+            return super().predict_proba(X)
+
+    learner = ActiveLearner(Watched(), X, y, stop=None, rule="probability").learn(10)
+    assert max(seen) == 100
+    assert len(learner.probabilities()) == len(learner.decision()) == len(learner.label_pool()) == 950
+    np.testing.assert_array_equal(learner.probabilities(), learner.estimator_.predict_proba(X))
+    rest = np.setdiff1d(np.arange(950), learner.labelled_)
+    assert (learner.label_pool()[rest] == learner.estimator_.predict(X)[rest]).all()
+
+
+@pytest.mark.parametrize("scheme", ["ovo", "ovr"])
+def test_several_classes_in_blocks(scheme, rng, monkeypatch):
+    X, y = data(rng, 4)
+    learner = ActiveLearner(SVC(RBF(0.3), multi_class=scheme), X, y, stop=None, memory=0.01)
+    learner.tell(first_of_each(y), y[first_of_each(y)])
+    expected, values = learner.closeness(), learner.decision()
+    monkeypatch.setattr("mercer.kernels.samples.BLOCK_ENTRIES", 70)
+    again = ActiveLearner(SVC(RBF(0.3), multi_class=scheme), X, y, stop=None, memory=0.01)
+    again.tell(first_of_each(y), y[first_of_each(y)])
+    np.testing.assert_allclose(again.closeness(), expected, atol=1e-12)
+    np.testing.assert_allclose(again.decision(), values, atol=1e-12)

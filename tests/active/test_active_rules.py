@@ -176,6 +176,18 @@ def test_batches_avoid_small_angles(kernel, diversity, rng):
     assert learner.query(10).tolist() == expected.tolist()
 
 
+@pytest.mark.parametrize(("k", "n_best"), [(4, 64), (20, 80)])
+def test_a_batch_is_chosen_from_the_best(k, n_best, rng):
+    """Of four times as many samples as are wanted, and of 64 at least."""
+    X, y = data(rng, 150)
+    learner = started(X, y, "closest", diversity=0.9)
+    rest = rest_of(learner, X)
+    best = rest[np.argsort(learner.closeness()[rest])[:n_best]]
+    expected = best[brinker(RBF(0.3)(X[best]), learner.closeness()[best], k, 0.9)]
+    assert learner.query(k).tolist() == expected.tolist()
+    assert brinker(RBF(0.3)(X[rest]), learner.closeness()[rest], k, 0.9) != [rest.tolist().index(i) for i in expected]
+
+
 def test_copies_are_not_asked_for_together(rng):
     X, y = data(rng, 60)
     twice = np.concatenate([X, X])

@@ -1,5 +1,7 @@
 """When to stop asking."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import sklearn.svm
@@ -27,6 +29,17 @@ def test_band(line):
     assert len(learner.labelled_) < 20
 
 
+def test_copies_of_support_vectors_are_on_the_edge(line):
+    """They are not inside the band by rounding, and nobody is asked about them."""
+    X, y = line
+    once = ActiveLearner(SVC("linear", C=1e6), X, y).learn()
+    twice = ActiveLearner(SVC("linear", C=1e6), np.repeat(X, 20, axis=0), np.repeat(y, 20)).learn()
+    assert once.stopped_ == twice.stopped_ == "band"
+    assert (twice.label_pool() == np.repeat(y, 20)).all()
+    asked = np.unique(twice.labelled_ // 20)
+    assert len(asked) == len(twice.labelled_) < 20
+
+
 def test_budget(line):
     X, y = line
     learner = ActiveLearner(SVC("linear"), X, y, stop=None, budget=7, batch=3).learn()
@@ -48,6 +61,19 @@ def test_objective(line):
     assert (rises[:-1][known[:-1]] > 1e-3 * objective[4:-1][known[:-1]]).all()
     with pytest.raises(ValueError, match="stop='objective' needs a machine with a dual objective, such as SVC,"):
         ActiveLearner(sklearn.svm.SVC(), X, y, stop="objective").learn()
+
+
+def test_objective_is_level_by_its_own_size(monkeypatch):
+    monkeypatch.setattr("mercer.active.stopping.objective_of", lambda machine: 0.0)
+
+    def speaks(*values):
+        history = [SimpleNamespace(objective=value) for value in values]
+        return ObjectiveLevel(last=2)(SimpleNamespace(is_fitted=True, estimator_=None, history_=history))
+
+    assert speaks(5.0, 5.0, 5.0)
+    assert not speaks(5.0, 5.0)
+    assert speaks(1000.0, 1000.0, 1000.5)
+    assert not speaks(1e-4, 1e-4, 2e-4)
 
 
 def test_mistakes(line):
@@ -91,6 +117,9 @@ def test_majority_rule():
         for rule in error:
             learner = ActiveLearner(SVC("linear", C=np.inf), X[:200], y[:200], stop=None, budget=60, rule=rule).learn()
             error[rule] += np.mean(learner.predict(X[200:]) != y[200:]) / 5
+        learner = ActiveLearner(SVC("linear", C=np.inf), X[:200], y[:200]).learn()  # the band says so, too
+        assert 45 < len(learner.labelled_) < 70
+        assert (learner.label_pool() == y[:200]).all()
     assert error["closest"] < 0.02
     assert error["random"] > 0.08
 

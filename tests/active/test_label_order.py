@@ -51,3 +51,20 @@ def test_bad_input(rng):
         label_order(SVC(), X, y, start=0)
     with pytest.raises(ValueError, match=r"y must have one class for each of 20 samples, got shape \(19,\)"):
         label_order(SVC(), X, y[:-1])
+    with pytest.raises(ValueError, match=r"y must have at least two classes, got \[1\]"):
+        label_order(SVC(), X, np.ones(20, dtype=int))
+    with pytest.raises(ValueError, match="y must be a str, int, bool or whole float, got None"):
+        label_order(SVC(), X, [None] * 20)
+    for start in ([0.5], [20], [-1], [[0, 1]], y == 1):
+        with pytest.raises(ValueError, match="start must be an int >= 1 or numbers of samples from 0 to 19, got"):
+            label_order(SVC(), X, y, start=start)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_hard_margin_stays(seed):
+    """What is inside the band of separable samples can be separated from both sides, whatever its label."""
+    X, _, y = noisy(np.random.default_rng(seed), 100, 0.4)
+    order, n_learnt = label_order(SVC("linear", C=np.inf), X, y, start=1)
+    machine = SVC("linear", C=np.inf).fit(X[order[:n_learnt]], y[order[:n_learnt]])
+    assert (machine.predict(X[order[:n_learnt]]) == y[order[:n_learnt]]).all()
+    assert np.abs(machine.decision_function(X[order[n_learnt:]])).min() > 1 - 1e-3

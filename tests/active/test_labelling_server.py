@@ -389,6 +389,21 @@ def test_an_answer_that_cannot_be_kept_is_not_taken(page, learner, monkeypatch):
     assert client.answer()[0] == 200 and len(learner.labelled_) == 1
 
 
+def test_an_answer_that_is_kept_and_cannot_be_learnt_is_not_called_lost(page, learner, monkeypatch):
+    client = Client(page)
+    for _ in range(2):
+        client.answer()
+
+    def fit(*_):
+        raise MemoryError("too much")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SVC, "fit", fit)
+        status, state = client.answer()
+    assert (status, state["status"], state["message"]) == (200, "failed", "MemoryError: too much")
+    assert state["answers"] == len(learner.labelled_) == 3
+
+
 def test_what_nobody_has_foreseen_is_told(page, monkeypatch):
     monkeypatch.setattr(page._session, "picture", lambda i: 1 / 0)
     status, _, text = Client(page).ask("/sample?index=1")

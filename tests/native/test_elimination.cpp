@@ -90,19 +90,57 @@ void test_kernels_and_losses() {
 void test_rounding() {
   const std::size_t n = 20, d = 6;
   Table<double> table(n, d, 3, true);
-  std::vector<double> columns = transposed(table);
-  for (std::size_t i = 0; i < n; ++i) columns[i] *= 1e8;
+  for (double& value : table.dense) value /= 3.0;  // eighths would be added up without rounding
+  const Table<double> rest = without(table, {0});
   Team team(1);
-  for (const Measure measure : {Measure::dot, Measure::l2, Measure::l1}) {
-    KernelSpec spec = kernel(measure, Transform::identity);
-    spec.p0 = 1.0;
-    Features features(spec, find_level(""), columns.data(), d, n, all_positions(n), false, team);
-    features.remove({0});
-    const Table<double> rest = without(table, {0});
-    for (std::size_t i = 0; i < n; ++i) {
-      for (std::size_t k = 0; k < n; ++k) {
-        check(close(features.kernel(i)[k], scalar_kernel(spec, rest, i, rest, k), 1e-12));
+  for (const double size : {1e6, 1e8}) {
+    std::vector<double> columns = transposed(table);
+    for (std::size_t i = 0; i < n; ++i) columns[i] *= size;
+    for (const Measure measure : {Measure::dot, Measure::l2, Measure::l1}) {
+      KernelSpec spec = kernel(measure, Transform::identity);
+      spec.p0 = 1.0;
+      Features features(spec, find_level(""), columns.data(), d, n, all_positions(n), false, team);
+      features.remove({0});
+      for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t k = 0; k < n; ++k) {
+          check(close(features.kernel(i)[k], scalar_kernel(spec, rest, i, rest, k), 1e-12));
+        }
       }
+    }
+  }
+}
+
+// The loss of a feature moves by its reach for a unit of the path at most, also where the coefficients move to where
+// its loss grows fastest.
+void test_values_move_within_their_bounds() {
+  const std::size_t n = 7, d = 5;
+  Table<double> table(n, d, 7);
+  for (std::size_t i = 0; i < n; ++i) table.dense[i * d] += 3.0;  // its mean is large
+  const std::vector<double> columns = transposed(table);
+  KernelSpec laplacian = kernel(Measure::l1, Transform::exp);
+  laplacian.p0 = 0.1;
+  std::mt19937 random(8);
+  std::normal_distribution<double> normal;
+  Team team(1);
+  for (const KernelSpec& spec : {KernelSpec{}, gaussian(0.02), gaussian(0.5), laplacian}) {
+    Features features(spec, find_level(""), columns.data(), d, n, all_positions(n), false, team);
+    for (int trial = 0; trial < 300; ++trial) {
+      const std::size_t j = std::size_t(trial) % d;
+      const double* const x = features.column(j);
+      std::vector<double> c(n);
+      double along = 0.0, squares = 0.0;
+      for (std::size_t i = 0; i < n; ++i) {
+        c[i] = normal(random);
+        along += c[i] * x[i];
+        squares += x[i] * x[i];
+      }
+      for (std::size_t i = 0; i < n; ++i) c[i] -= along / squares * x[i];  // w_j = 0
+      Losses losses(features);
+      losses.follow(c, 1);
+      const double before = losses.value(j), path = losses.path();
+      for (std::size_t i = 0; i < n; ++i) c[i] += 0.1 * x[i];
+      losses.follow(c, 1);
+      check(std::abs(losses.value(j) - before) <= losses.reach(j) * (losses.path() - path) + 1e-12);
     }
   }
 }
@@ -200,6 +238,7 @@ void test_extremes() {
 void run_elimination_tests() {
   test_kernels_and_losses();
   test_rounding();
+  test_values_move_within_their_bounds();
   test_bounds_choose_as_all_losses_do();
   test_threads();
   test_extremes();

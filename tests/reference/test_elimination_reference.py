@@ -8,8 +8,9 @@ from reference.naive_elimination import eliminate
 from sklearn.feature_selection import RFE, RFECV
 from sklearn.model_selection import KFold
 
-from mercer import SVC, KernelRFE, NuSVC
+from mercer import SVC, SVR, KernelRFE, NuSVC, NuSVR
 from mercer.kernels import RBF, Cosine, Intersection, Laplacian, Linear, Matern, Polynomial, Sigmoid
+from mercer.multiclass import OneVersusRest
 
 N, D = 24, 40
 
@@ -50,7 +51,39 @@ def test_order_and_losses_of_the_definition(make, n_classes, step):
     assert_allclose(selector.losses_, lost, rtol=1e-6, atol=1e-9 * abs(lost).max())
 
 
-@pytest.mark.parametrize("multi_class", ["ovr", "ecoc", "weston_watkins"])
+@pytest.mark.parametrize("n_outputs", [1, 2])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: SVR(Linear()),
+        lambda: SVR(Linear(), C=0.1, loss="quadratic"),
+        lambda: SVR(RBF(gamma=0.02), C=3.0, epsilon=0.0),
+        lambda: SVR(Polynomial(degree=2, gamma=0.05, coef0=1.0)),
+        lambda: NuSVR(Linear(), C=0.1),
+        lambda: NuSVR(Laplacian(gamma=0.02)),
+    ],
+    ids=["linear", "quadratic", "rbf", "polynomial", "nu linear", "nu laplacian"],
+)
+def test_regression(make, n_outputs):
+    X, _ = genes(d=15)
+    y = (X[:, :5] @ np.random.default_rng(3).normal(size=(5, n_outputs))).squeeze()
+    weight = np.random.default_rng(2).integers(0, 3, size=N).astype(float)
+    order, lost = eliminate(make, X, y, sample_weight=weight)
+    selector = KernelRFE(make().set_params(tol=1e-8), n_features_to_select=1).fit(X, y, sample_weight=weight)
+    assert_array_equal(selector.order_, order)
+    assert_allclose(selector.losses_, lost, rtol=1e-5, atol=1e-8 * abs(lost).max())
+
+
+def test_regression_of_sklearn():
+    X, _ = genes(40, 60)
+    y = X[:, :8] @ np.random.default_rng(3).normal(size=8)
+    theirs = RFECV(sklearn.svm.SVR(kernel="linear", tol=1e-10), cv=KFold(4), scoring="neg_mean_squared_error").fit(X, y)
+    ours = KernelRFE(SVR("linear", tol=1e-8), cv=4).fit(X, y)
+    assert_array_equal(ours.ranking_, theirs.ranking_)
+    assert_allclose(ours.cv_results_["mean_test_score"][::-1], theirs.cv_results_["mean_test_score"], rtol=1e-5)
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "ecoc", "weston_watkins", OneVersusRest(calibrated=True)])
 def test_schemes(multi_class):
     X, y = genes(n_classes=3, d=15)
 
@@ -71,7 +104,7 @@ def test_kernels_on_counts():
     rng = np.random.default_rng(1)
     y = np.arange(30) % 2
     X = rng.poisson(2.0 + 2.0 * y[:, np.newaxis] * (np.arange(20) < 5)).astype(float)
-    for make in (lambda: SVC("chi2", C=2.0), lambda: SVC(Intersection(), C=0.02)):
+    for make in (lambda: SVC("chi2", C=2.0), lambda: SVC(Intersection(), C=0.02), lambda: SVC("tanimoto")):
         order, _ = eliminate(make, X, y)
         assert_array_equal(KernelRFE(make(), n_features_to_select=1).fit(X, y).order_, order)
 

@@ -1,14 +1,12 @@
 """Answers: what they may be, and what is known of them."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from mercer.solvers.base import Certificate
-
-__all__ = ["Answer", "Told", "objective_of"]
+__all__ = ["Answer", "History", "Told", "as_label", "check_kinds"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +27,7 @@ class Answer:
         Whether the sample lay within the margin band of the machine of before.
     objective : float
         The dual objective W of the machine with the answer; 0 before there are two classes, nan for an estimator that
-        has none, or refuses the answers.
+        has none, or refuses the answers, or while a fit that was interrupted has not been made up for.
     gain : float
         By how much the answer has raised W. [CY eq 1.63] Of answers given together, their share each.
     band : int or None
@@ -49,6 +47,45 @@ class Answer:
     mistakes: int
 
 
+class History(list[Answer]):
+    """The records of all answers. Those of the last ones are open until there is a machine that has learnt them."""
+
+    n_open: int = 0
+
+    def add(self, answers: Mapping[int, Any], predicted: list[Any], inside: list[bool]) -> None:
+        """Add answers given together, with what the machine of before has said of them."""
+        mistakes = self[-1].mistakes if self else 0
+        for (number, answer), guess, within in zip(answers.items(), predicted, inside, strict=True):
+            mistakes += is_mistake(guess, answer)
+            self.append(Answer(len(self) + 1, number, answer, guess, within, np.nan, np.nan, None, mistakes))
+        self.n_open = len(answers)
+
+    def outcome(self) -> dict[str, Any] | None:
+        """What has come of the last answers; None: that is open, or there are none."""
+        if not self or self.n_open:
+            return None
+        return {"objective": self[-1].objective, "gain": self[-1].gain, "band": self[-1].band}
+
+    def close(self, objective: float, gain: float, band: int | None) -> None:
+        """Write down what has come of the last answers."""
+        for k in range(len(self) - self.n_open, len(self)):
+            self[k] = replace(self[k], objective=objective, gain=gain, band=band)
+        self.n_open = 0
+
+    def correct(self, number: int, label: Any) -> None:
+        """Replace an answer, and count mistakes anew."""
+        mistakes = 0
+        for k, record in enumerate(self):
+            answer = label if record.index == number else record.answer
+            mistakes += is_mistake(record.predicted, answer)
+            self[k] = replace(record, answer=answer, mistakes=mistakes)
+
+
+def is_mistake(predicted: Any, answer: Any) -> bool:
+    """Whether a prediction, if there was one, was wrong."""
+    return predicted is not None and predicted != answer
+
+
 class Told:
     """What a learner has been told: answers, in their order, and samples that nobody could tell.
 
@@ -65,6 +102,8 @@ class Told:
     skipped : dict whose keys are numbers of samples
     open : bool array of shape (n,)
         The samples that may be asked for.
+    asked : list of int
+        Those that are asked for since anything was told last.
     classes : dict from classes to themselves, as they are kept
     given : bool
         Whether these are all there can be.
@@ -72,6 +111,8 @@ class Told:
 
     def __init__(self, n: int, classes: Any):
         self.given = classes is not None
+        if self.given and not isinstance(classes, Iterable):
+            raise ValueError(f"classes must be a sequence of at least two, got {classes!r}.")
         self.classes = {label: label for label in map(as_label, classes if self.given else ())}
         if self.given and len(self.classes) < 2:
             raise ValueError(f"classes must be at least two, got {classes!r}.")
@@ -79,12 +120,15 @@ class Told:
         self.answers: dict[int, Any] = {}
         self.skipped: dict[int, None] = {}
         self.open = np.ones(n, dtype=bool)
+        self.asked: list[int] = []
 
     # --- what is refused ----------------------------------------------------------------------------------
 
     def new_answers(self, i: Any, y: Any) -> dict[int, Any]:
         """Answers that may be told."""
         numbers = self._not_answered(i)
+        if isinstance(y, Mapping | Set):
+            raise ValueError(f"y must be a class, or an array of classes in the order of i, got {y!r}.")
         several = np.ndim(i) > 0 and not isinstance(y, str) and isinstance(y, Iterable)
         labels = list(y) if several else [y]
         if len(labels) != len(numbers):
@@ -100,6 +144,8 @@ class Told:
 
     def correction(self, i: Any, y: Any) -> tuple[int, Any]:
         """Another answer in the place of one that is there."""
+        if np.ndim(i) > 0:
+            raise ValueError(f"i must be the number of one sample, got {i!r}.")
         (number,) = self._numbers(i)
         if number not in self.answers:
             raise ValueError(f"Sample {number} has not been answered yet; tell({number}, ...) does that.")
@@ -141,7 +187,7 @@ class Told:
 
     def tell(self, new: dict[int, Any]) -> None:
         """Keep answers, also of samples that were put aside."""
-        self.answers = {**self.answers, **new}
+        self.answers, self.asked = {**self.answers, **new}, []
         self.open[list(new)] = False
         for number in new:
             self.skipped.pop(number, None)
@@ -152,10 +198,11 @@ class Told:
         """Put samples aside."""
         self.skipped.update(dict.fromkeys(numbers))
         self.open[numbers] = False
+        self.asked = []
 
     def correct(self, number: int, label: Any) -> None:
         """Replace an answer."""
-        self.answers = {**self.answers, number: label}
+        self.answers, self.asked = {**self.answers, number: label}, []
         if not self.given:
             self.classes = {label: label for label in self.answers.values()}
 
@@ -173,9 +220,3 @@ def check_kinds(labels: Iterable[Any], name: str = "y") -> None:
     distinct = list(dict.fromkeys(labels))
     if len({isinstance(label, str) for label in distinct}) > 1:
         raise ValueError(f"{name} must be all strings or all numbers, got {distinct}.")
-
-
-def objective_of(machine: Any) -> float:
-    """The dual objective W of a machine, nan if it has no such thing."""
-    result = getattr(machine, "result_", None)
-    return float(result.dual_objective) if isinstance(result, Certificate) else np.nan

@@ -1,10 +1,14 @@
 """The answers on disk: a text file to which a line is added for every answer.
 
-The first line says which pool the answers are about and how the learner was set up, every other one what it was told::
+The first line says which pool the answers are about and how the learner was set up, every other one what it was told,
+what its machine thought of it, and what has come of the answers before::
 
     {"journal": "mercer.active", "pool": "5d41...", "n_samples": 1000, "settings": {...}, "check": "8c0de5a7"}
-    {"tell": [17], "answers": ["spam"], "records": [...], "check": "1b2f3c4d"}
+    {"tell": [17], "answers": ["spam"], "predicted": ["ham"], "inside": [true], "before": {...}, "check": "1b2f3c4d"}
+    {"skip": [4], "before": {"objective": 3.5, "gain": 0.25, "band": 120}, "check": "..."}
+    {"correct": 17, "answer": "ham", "before": {...}, "check": "..."}
 
+So a line is written before the answer in it is learnt, and all but the last answers need not be learnt again.
 A line counts once its newline is on disk. A process that dies while it writes leaves at most one damaged line, the last
 one, which is dropped, with a warning, when the file is opened again.
 """

@@ -1,37 +1,32 @@
 """A learner that asks for the labels it needs."""
 
-from collections.abc import Iterable, Mapping
-from copy import copy
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone, is_classifier
-from sklearn.exceptions import FitFailedWarning, NotFittedError
+from sklearn.base import is_classifier
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
-from mercer.active.answers import Answer, Told, objective_of
+from mercer.active.answers import Answer, Told
 from mercer.active.batches import next_batch
+from mercer.active.following import Follower
 from mercer.active.journal import AnswerJournal
-from mercer.active.pool import Pool, Scores, make_scores
+from mercer.active.lessons import Lessons
+from mercer.active.pool import Pool, Scores
 from mercer.active.rules import Random, as_rule, as_start
 from mercer.active.serving import Labelling, serve
 from mercer.active.stopping import BandEmpty, Budget, as_stopping_rules, name_of
-from mercer.callers import warn_caller
 from mercer.fingerprint import fingerprint
 from mercer.gram import Gram
 from mercer.gram.memory import check_memory
 from mercer.kernels.samples import row_blocks
-from mercer.machines import Machine
 from mercer.parameters import Number
-from mercer.svm.classification import SupportVectorClassifier
 from mercer.threads import effective_n_threads, limit_threads
 
 __all__ = ["ActiveLearner"]
-
-MARGIN = 1.0  # the decision value at the edge of the margin band
 
 
 class ActiveLearner:
@@ -57,7 +52,7 @@ class ActiveLearner:
         `tell` alone.
     rule : {"closest", "random", "farthest", "probability", "maxmin", "ratio"} or callable, default="closest"
         What is asked for, see Notes. A callable gets the learner and the numbers of the samples that may be asked for,
-        and gives a number for each of them: the smallest comes first.
+        and gives a number for each of them: the smallest comes first. Differences below 1e-9 are none.
     stop : {"band", "objective", "mistakes"}, callable, several of them or None, default="band"
         When to stop: `BandEmpty`, `ObjectiveLevel`, `MistakesLevel`, whichever speaks first. It is only advice for
         those who `query`.
@@ -73,7 +68,7 @@ class ActiveLearner:
     start : {"random", "spread"} or callable, default="random"
         What is asked for before two classes are known: any sample, or the one farthest from all that were asked for.
     path : path-like or None, default=None
-        A file that keeps every answer, on disk before `tell` returns. If it is there, the learner goes on from it.
+        A file that keeps every answer, on disk before it is learnt. If it is there, the learner goes on from it.
     memory : float > 0 or "auto", default="auto"
         Megabytes for kernel values of the pool.
     n_threads : int or None, default=None
@@ -181,14 +176,9 @@ class ActiveLearner:
         self._rule, self._start = as_rule(rule), as_start(start)
         self._stop = as_stopping_rules(stop) + (() if budget is None else (Budget(budget),))
         self._pool = Pool(pool, estimator, memory)
-        self._has_band = hasattr(estimator, "decision_function")
-        if not self._has_band and any(isinstance(rule, BandEmpty) for rule in self._stop):
+        follower = Follower(estimator, self._pool, n_threads)
+        if not follower.has_band and any(isinstance(rule, BandEmpty) for rule in self._stop):
             raise ValueError(f"stop='band' needs an estimator with decision_function, got {estimator!r}.")
-        self._blank = clone(estimator)
-        if self._pool.kernel is not None:
-            self._blank.set_params(kernel=self._pool.kernel)
-        if isinstance(self._blank, Machine):
-            self._blank._check_all()
         if oracle is not None and not callable(oracle):
             oracle = np.asarray(oracle)
             if oracle.shape != (self._pool.n,):
@@ -197,13 +187,7 @@ class ActiveLearner:
         self._seed = seed_of(random_state)
 
         self._told = Told(self._pool.n, classes)
-        self._machine: Any = None
-        self._scores: Scores | None = None
-        self._objective = 0.0
-        self._refusal = ""
-        self._pending: list[int] = []
-        self.history_: list[Answer] = []
-        self._journal: AnswerJournal | None = None
+        self._lessons = Lessons(self._told, follower)
         if path is not None:
             self._go_on(path)
 
@@ -227,15 +211,16 @@ class ActiveLearner:
         k = self.batch if k is None else k
         if problem := Number(1, integer=True).problem(k):
             raise ValueError(f"k {problem}")
-        if k > len(self._pending):
+        if k > len(self._told.asked):
             with limit_threads(self.n_threads):
-                self._pending += self._choose(int(k) - len(self._pending))
-        return np.array(self._pending[:k], dtype=np.int64)
+                self._told.asked += self._choose(int(k) - len(self._told.asked))
+        return np.array(self._told.asked[:k], dtype=np.int64)
 
     def tell(self, i: Any, y: Any) -> None:
         """Answer: the sample of number i is of class y.
 
-        The machine is fitted again at once. Several answers given together are one fit.
+        The machine is fitted again at once. Several answers given together are one fit. If that is interrupted, the
+        answers are kept all the same, and learnt as soon as the machine is needed.
 
         Parameters
         ----------
@@ -244,7 +229,7 @@ class ActiveLearner:
         """
         new = self._told.new_answers(i, y)
         if new:
-            self._tell(new)
+            self._lessons.tell(new)
 
     def skip(self, i: Any) -> None:
         """Nobody can tell: the samples of these numbers are never asked for again.
@@ -255,8 +240,7 @@ class ActiveLearner:
         """
         numbers = self._told.new_skips(i)
         if numbers:
-            self._write({"skip": numbers})
-            self._skip(numbers)
+            self._lessons.skip(numbers)
 
     def correct(self, i: int, y: Any) -> None:
         """The answer for the sample of number i was wrong; it is of class y.
@@ -269,48 +253,70 @@ class ActiveLearner:
         i : int
         y : class
         """
-        self._correct(*self._told.correction(i, y))
+        number, label = self._told.correction(i, y)
+        if label != self._told.answers[number]:
+            self._lessons.correct(number, label)
 
-    def learn(self, n: int | None = None) -> Self:
+    def learn(self, n: int | None = None, callback: Callable[[Any], Any] | None = None) -> Self:
         """Ask the oracle until a stopping rule speaks.
 
         Parameters
         ----------
         n : int >= 1 or None, default=None
             So many answers at most.
+        callback : callable or None, default=None
+            Called with the learner whenever it has learnt answers, one or a batch of them; a true value stops it.
 
         Returns
         -------
         self
+
+        Notes
+        -----
+        If the oracle fails within a batch, what it has answered before is learnt.
         """
         if self.oracle is None:
             raise ValueError("learn needs an oracle; without one, query and tell.")
         if problem := Number(1, integer=True, none=True).problem(n):
             raise ValueError(f"n {problem}")
-        ask = self._oracle if callable(self._oracle) else self._oracle.__getitem__
+        if callback is not None and not callable(callback):
+            raise TypeError(f"callback must be callable or None, got {callback!r}.")
         last = np.inf if n is None else len(self._told.answers) + n
         last = last if self.budget is None else min(last, max(self.budget, len(self._told.answers)))
-        while len(self._told.answers) < last and not self.stopped_:
-            asked = self.query(int(min(self.batch, last - len(self._told.answers)))).tolist()
-            answers = [ask(i) for i in asked]
-            unknown = [i for i, answer in zip(asked, answers, strict=True) if answer is None]
-            if unknown:
-                self.skip(unknown)
-            known = [(i, answer) for i, answer in zip(asked, answers, strict=True) if answer is not None]
-            if known:
-                self.tell(*map(list, zip(*known, strict=True)))
+        while (left := last - len(self._told.answers)) > 0 and not self.stopped_:
+            if self._ask(self.query(int(min(self.batch, left)))) and callback is not None and callback(self):
+                break
         return self
+
+    def _ask(self, numbers: np.ndarray) -> bool:
+        """Tell what the oracle says of some samples; whether there was any answer."""
+        ask = self._oracle if callable(self._oracle) else self._oracle.__getitem__
+        known: dict[int, Any] = {}
+        unknown: list[int] = []
+        try:
+            for i in numbers.tolist():
+                answer = ask(i)
+                if answer is None:
+                    unknown.append(i)
+                else:
+                    known.update(self._told.new_answers(i, answer))
+        finally:
+            self.skip(unknown)
+            self.tell(list(known), list(known.values()))
+        return bool(known)
 
     # --- what is known ------------------------------------------------------------------------------------
 
     @property
     def estimator_(self) -> Any:
         """The machine, fitted to all answers."""
-        if self._machine is not None:
-            return self._machine
+        self._lessons.follow()
+        if self._lessons.follower.machine is not None:
+            return self._lessons.follower.machine
         n_answers, n_classes = len(self._told.answers), len(set(self._told.answers.values()))
         if n_classes > 1:
-            raise NotFittedError(f"There is no machine, the estimator refuses the {n_answers} answers: {self._refusal}")
+            refusal = self._lessons.follower.refusal
+            raise NotFittedError(f"There is no machine, the estimator refuses the {n_answers} answers: {refusal}")
         raise NotFittedError(
             "There is no machine yet: answers of two classes are needed, there are "
             f"{n_classes} among {n_answers} answers."
@@ -319,7 +325,8 @@ class ActiveLearner:
     @property
     def is_fitted(self) -> bool:
         """Whether there is a machine: answers of two classes are known, and the estimator takes them."""
-        return self._machine is not None
+        self._lessons.follow()
+        return self._lessons.follower.machine is not None
 
     @property
     def classes_(self) -> np.ndarray:
@@ -352,9 +359,14 @@ class ActiveLearner:
         return np.random.RandomState(self._seed).permutation(self._pool.n)
 
     @property
+    def history_(self) -> list[Answer]:
+        """One record per answer."""
+        return list(self._lessons.history)
+
+    @property
     def gain_(self) -> np.ndarray:
         """By how much each answer has raised the dual objective."""
-        return np.array([answer.gain for answer in self.history_])
+        return np.array([answer.gain for answer in self._lessons.history])
 
     @property
     def stopped_(self) -> str:
@@ -399,11 +411,13 @@ class ActiveLearner:
         Returns
         -------
         bool ndarray of shape (n,)
-            Where `closeness` is below 1; skipped samples do not count.
+            Where `closeness` is below 1, by more than 1e-3: who is closer to the edge, such as a copy of a support
+            vector, lies on it. Skipped samples do not count.
         """
-        if not self._has_band:
+        if not self._lessons.follower.has_band:
             raise ValueError(f"The margin band needs an estimator with decision_function, got {self.estimator!r}.")
-        return self._told.open & (self._scored().closeness() < MARGIN)
+        self._scored()
+        return self._lessons.in_band()
 
     def predict(self, X: Any) -> np.ndarray:
         """Classes of any samples, by `estimator_`.
@@ -492,7 +506,7 @@ class ActiveLearner:
             0: one that is free.
         show : callable, n samples or None, default=None
             What to look at: a function of a sample, or things to show instead of the samples of the pool, in the same
-            order. Each is a str (a text, or a sequence if there is no space in it), a dict or an array of one axis (a
+            order. Each is a str (a text, or a sequence if it is letters and digits), a dict or an array of one axis (a
             table), an array of two or three axes (an image), a list or tuple of symbols, a `mercer.data.Graph`, a
             `mercer.data.Tree`, or an `SVG`. None: the samples themselves.
         open_browser : bool, default=True
@@ -523,118 +537,22 @@ class ActiveLearner:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.estimator!r}, <{self._pool.n} samples>, {len(self._told.answers)} answers)"
 
-    # --- state --------------------------------------------------------------------------------------------
-
-    def _tell(self, new: dict[int, Any], records: list[dict] | None = None) -> None:
-        """Learn answers; their records are given when they are read from a file."""
-        answers = {**self._told.answers, **new}
-        machine, objective = self._fitted(answers, warns=records is None)
-        if records is None:
-            added = self._records(answers, list(new), machine, objective)
-            if self._journal is not None:
-                told = [asdict(answer) for answer in added]
-                self._write({"tell": list(new), "answers": list(new.values()), "records": told})
-        else:
-            added = [Answer(**record) for record in records]
-        self._told.tell(new)
-        self.history_ += added
-        self._machine, self._objective, self._pending = machine, objective, []
-
-    def _records(self, answers: dict[int, Any], numbers: list[int], machine: Any, objective: float) -> list[Answer]:
-        """What is known of new answers, from the machine of before and the new one."""
-        predicted, inside = [None] * len(numbers), [False] * len(numbers)
-        if self._machine is not None:
-            before = self._scored()
-            predicted = before.predict(np.array(numbers)).tolist()
-            if self._has_band:
-                inside = (before.closeness()[numbers] < MARGIN).tolist()
-        band = None
-        if machine is not None and self._has_band:
-            after = self._scores_of(machine, np.fromiter(answers, dtype=np.int64))
-            inside_now = self._told.open & (after.closeness() < MARGIN)
-            band = int(np.count_nonzero(inside_now)) - int(np.count_nonzero(inside_now[numbers]))
-        gain = (objective - self._objective) / len(numbers)
-        mistakes = self.history_[-1].mistakes if self.history_ else 0
-        records = []
-        for k, number in enumerate(numbers):
-            answer, guess = answers[number], predicted[k]
-            mistakes += guess is not None and guess != answer
-            n_labels = len(self._told.answers) + k + 1
-            records.append(Answer(n_labels, number, answer, guess, inside[k], objective, gain, band, mistakes))
-        return records
-
-    def _skip(self, numbers: list[int]) -> None:
-        self._told.skip(numbers)
-        self._pending = []
-
-    def _correct(self, number: int, label: Any, told: bool = True) -> None:
-        """Learn another answer; it is told now, or read from a file."""
-        answers = {**self._told.answers, number: label}
-        machine, objective = self._fitted(answers, warns=told)
-        if told:
-            self._write({"correct": number, "answer": label})
-        self._told.correct(number, label)
-        mistakes, history = 0, []
-        for answer in self.history_:
-            answer = replace(answer, answer=answers[answer.index])
-            mistakes += answer.predicted is not None and answer.predicted != answer.answer
-            history.append(replace(answer, mistakes=mistakes))
-        self.history_, self._machine, self._objective, self._pending = history, machine, objective, []
-
-    def _fitted(self, answers: Mapping[int, Any], warns: bool) -> tuple[Any, float]:
-        """A machine for these answers, started from the last one, and its objective.
-
-        There is none for a single class, nor for answers that it refuses: they are kept all the same.
-        """
-        classes = set(answers.values())
-        if len(classes) < 2:
-            return None, 0.0
-        numbers = np.fromiter(answers, dtype=np.int64, count=len(answers))
-        last = self._machine
-        if isinstance(last, SupportVectorClassifier) and classes == set(last.classes_.tolist()):
-            machine = copy(last)
-            machine._grows = True
-        else:
-            machine = clone(self._blank)
-        try:
-            machine.fit(self._pool.rows(numbers, numbers), np.array(list(answers.values())))
-        except ValueError as error:
-            self._refusal = str(error)
-            if warns:
-                warn_caller(
-                    f"{type(machine).__name__} refuses the {len(answers)} answers so far, and until it takes them "
-                    f"questions are asked as at the start: {error}",
-                    FitFailedWarning,
-                )
-            return None, np.nan
-        if isinstance(machine, SupportVectorClassifier):
-            machine._grows = False
-        return machine, objective_of(machine)
-
     def _scored(self) -> Scores:
         """What the machine of now says of the pool."""
-        return self._scores_of(self.estimator_, self.labelled_)
-
-    def _scores_of(self, machine: Any, labelled: np.ndarray) -> Scores:
-        """What a machine says of the pool."""
-        if self._scores is None:
-            self._scores = make_scores(self._pool, self._blank)
-        if self._scores.machine is not machine:
-            with limit_threads(self.n_threads):
-                self._scores.update(machine, labelled)
-        return self._scores
+        self.estimator_  # noqa: B018  there has to be one
+        return self._lessons.follower.scores()
 
     # --- choosing -----------------------------------------------------------------------------------------
 
     def _choose(self, k: int) -> list[int]:
         """The next samples to ask for, after those that are asked for already."""
         free = self._told.open.copy()
-        free[self._pending] = False
+        free[self._told.asked] = False
         candidates = np.flatnonzero(free)
         k = min(k, len(candidates))
         if k == 0:
             return []
-        rule = self._rule if self._machine is not None else self._start
+        rule = self._rule if self.is_fitted else self._start
         scores = np.asarray(rule(self, candidates), dtype=np.float64)
         if scores.shape != candidates.shape or np.isnan(scores).any():
             raise ValueError(
@@ -642,14 +560,10 @@ class ActiveLearner:
                 f"shape {scores.shape}{' with NaN' if np.isnan(scores).any() else ''}."
             )
         diversity = 0.0 if isinstance(rule, Random) else self.diversity
-        chosen = next_batch(self._pool, candidates, scores, k, self._pending, diversity)
+        chosen = next_batch(self._pool, candidates, scores, k, self._told.asked, diversity)
         return chosen.tolist()
 
     # --- the file -----------------------------------------------------------------------------------------
-
-    def _write(self, entry: dict) -> None:
-        if self._journal is not None:
-            self._journal.write(entry)
 
     def _go_on(self, path: Any) -> None:
         """Open the file of answers, and learn those that are in it."""
@@ -667,14 +581,7 @@ class ActiveLearner:
         journal = AnswerJournal.open(path, fingerprint(self.pool), self._pool.n, settings, classes)
         if not isinstance(self.random_state, Integral):  # drawn by chance, once
             self._seed = journal.header["settings"]["random_state"]
-        for entry in journal.entries:
-            if "tell" in entry:
-                self._tell(dict(zip(entry["tell"], entry["answers"], strict=True)), entry["records"])
-            elif "skip" in entry:
-                self._skip(entry["skip"])
-            else:
-                self._correct(entry["correct"], entry["answer"], told=False)
-        self._journal = journal
+        self._lessons.go_on(journal)
 
 
 OWN = "(own)"
@@ -691,5 +598,8 @@ def named(rule: Any) -> Any:
 
 def seed_of(random_state: Any) -> int:
     """A seed, drawn by chance unless it is one."""
-    drawn = random_state if isinstance(random_state, Integral) else check_random_state(random_state).randint(2**31 - 1)
-    return int(drawn)
+    if not isinstance(random_state, Integral):
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    if not 0 <= int(random_state) < 2**32:
+        raise ValueError(f"random_state must be an int >= 0 and < 2**32, a generator or None, got {random_state!r}.")
+    return int(random_state)

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from scipy.linalg.blas import daxpy
 from scipy.sparse import issparse
+from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from mercer.gram import FunctionGram, Gram, MatrixGram
 from mercer.gram.memory import memory_budget
 from mercer.kernels import Linear, as_kernel
 from mercer.kernels.samples import describe, n_samples, row_blocks, take
-from mercer.machines import KernelMachine
+from mercer.machines import KernelMachine, Machine
 from mercer.machines.expansions import KernelClassifier
 from mercer.multiclass.pairs import pair_number
 from mercer.svm.classification import SupportVectorClassifier
@@ -56,8 +57,19 @@ class Pool:
                 f"{describe(samples)}."
             )
         self.kernel: Any = None  # with its numbers from the pool
-        if isinstance(estimator, KernelMachine) and not self.pairwise:
-            self.kernel = as_kernel(estimator.kernel).resolve(samples)
+        try:
+            self._check(estimator)
+        except ValueError as error:
+            raise ValueError(f"pool must be samples that {type(estimator).__name__} takes: {error}") from error
+
+    def _check(self, estimator: Any) -> None:
+        """Refuse now what no fit would take. Of other estimators nobody knows."""
+        if isinstance(estimator, Machine):
+            clone(estimator)._take_samples(self.samples)
+        if isinstance(estimator, KernelMachine):
+            if not self.pairwise:
+                self.kernel = as_kernel(estimator.kernel).resolve(self.samples)
+            self.gram  # noqa: B018  strings and graphs are checked where they are packed
 
     @cached_property
     def gram(self) -> MatrixGram | FunctionGram:
@@ -167,7 +179,7 @@ class ExpansionScores(Scores):
         changes[:, : before.shape[1]] -= before
         changed = np.flatnonzero(changes.any(axis=0))
         self._add(labelled[changed], changes[:, changed])
-        self._raw = self._sums + np.reshape(machine.intercept_, (-1, 1))
+        self._intercept = np.ravel(machine.intercept_)
         self._decision = self._closeness = None
         self._coefficients, self._labelled = now, labelled
         self.machine, self._updates = machine, updates + 1
@@ -205,13 +217,14 @@ class ExpansionScores(Scores):
     def decision(self):
         if self._decision is None:
             plan = getattr(self.machine, "_plan", None)
-            if len(self._raw) == 1:
-                self._decision = self._raw[0]
+            if len(self._sums) == 1:
+                self._decision = self._sums[0] + self._intercept
             elif plan is None:
-                self._decision = self._raw.T
+                self._decision = self._sums.T + self._intercept
             else:
-                blocks = row_blocks(self.pool.n, len(self._raw))
-                self._decision = np.concatenate([plan.decision(self._raw[:, rows].T) for rows in blocks])
+                blocks = row_blocks(self.pool.n, len(self._sums))
+                parts = [plan.decision(self._sums[:, rows].T + self._intercept) for rows in blocks]
+                self._decision = np.concatenate(parts)
         return self._decision
 
     def predict(self, numbers):
@@ -233,9 +246,15 @@ class ExpansionScores(Scores):
 
     def _to_pair(self) -> np.ndarray:
         """Distance from the hyperplane between the two best classes."""
-        best = np.sort(np.argpartition(self.decision(), -2, axis=1)[:, -2:], axis=1)
-        pair = pair_number(best[:, 0], best[:, 1], len(self.machine.classes_))
-        return np.abs(self._raw[pair, np.arange(self.pool.n)])
+        decision, distance = self.decision(), np.empty(self.pool.n)
+        for rows in row_blocks(*decision.shape):
+            values, everyone = decision[rows].copy(), np.arange(rows.stop - rows.start)
+            best = values.argmax(axis=1)
+            values[everyone, best] = -np.inf
+            second = values.argmax(axis=1)
+            pair = pair_number(np.minimum(best, second), np.maximum(best, second), decision.shape[1])
+            distance[rows] = np.abs(self._sums[pair, rows.start + everyone] + self._intercept[pair])
+        return distance
 
 
 def is_expansion(machine: Any) -> bool:

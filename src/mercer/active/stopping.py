@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.active.answers import objective_of
+from mercer.active.following import objective_of
 from mercer.parameters import Number
 
 __all__ = ["BandEmpty", "Budget", "MistakesLevel", "ObjectiveLevel", "as_stopping_rules", "name_of"]
@@ -79,7 +79,7 @@ class MistakesLevel:
 
     def __call__(self, learner: Any) -> bool:
         answers = learner.history_[-self.last :]
-        return len(answers) == self.last and all(a.predicted is not None and a.predicted == a.answer for a in answers)
+        return len(answers) == self.last and all(a.predicted == a.answer for a in answers)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Features taken away batch by batch, with a machine fitted again each time: natively, or by refits for any kernel."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from mercer import _native
 from mercer.errors import NotSeparableError
-from mercer.gram import make_gram
+from mercer.gram import Gram, make_gram
 from mercer.kernels import Linear, as_kernel
 from mercer.kernels.base import Kernel
 from mercer.kernels.vectors.base import VectorKernel
@@ -19,7 +19,8 @@ from mercer.multiclass import JointScheme, OwnMachines
 from mercer.problems import DualProblems
 from mercer.solvers.base import STATUSES
 from mercer.solvers.smo import NO_MARGIN, NOT_SEPARABLE, STATUS_NAMES
-from mercer.svm import SVC
+from mercer.svm import SVC, SVR
+from mercer.svm.classification import SupportVectorClassifier
 from mercer.threads import effective_n_threads
 
 __all__ = ["EliminationResult", "Lesson", "Trace", "eliminate", "sizes_of"]
@@ -27,7 +28,7 @@ __all__ = ["EliminationResult", "Lesson", "Trace", "eliminate", "sizes_of"]
 # A kernel of given numbers is computed afresh from the features that are left when so many of them are; one that takes
 # a number from the data, such as gamma="scale", takes it anew sooner.
 STRETCH, STRETCH_OF_RULES = 0.5, 0.9
-# Above so many samples two kernel matrices in memory are too much.
+# Above so many samples, or as many kernel values with test samples, two kernel matrices in memory are too much.
 LARGEST = 5000
 # Squares of larger values, summed up, would be infinite.
 LARGEST_VALUE = 1e150
@@ -99,7 +100,7 @@ class Trace(NamedTuple):
     losses: np.ndarray
     """What the dual objective lost with each of them."""
     predictions: np.ndarray
-    """Classes of the test samples at every size, shape (n_sizes, n_tests)."""
+    """Of the test samples at every size, shape (n_sizes, n_tests) or (n_sizes, n_tests, n_outputs)."""
     result: EliminationResult
 
 
@@ -148,8 +149,7 @@ def eliminate(lesson: Lesson, sizes: list[int]) -> Trace:
     given, left = as_kernel(lesson.machine.kernel), np.arange(lesson.X.shape[1])
     kernel = given.resolve(lesson.X, lesson.weight)
     check_kernel(kernel)
-    native = is_native(lesson.machine, kernel, len(lesson.y))
-    engine: Engine = NativeEngine(lesson, kernel) if native else Refits(lesson)
+    engine: Engine = NativeEngine(lesson, kernel) if is_native(lesson, kernel) else Refits(lesson)
     order, steps = [np.empty(0, dtype=np.int64)], []
     batches = [before - after for before, after in pairwise(sizes)]
     if lesson.X_test.shape[0]:
@@ -180,42 +180,75 @@ def check_kernel(kernel: Kernel) -> None:
         raise ValueError(f"kernel must have no parameter with a number for every feature, got {kernel!r}.")
 
 
-def is_native(machine: Any, kernel: Kernel, n: int) -> bool:
-    """Whether the machines are those of `SVC`, for two classes each, over a transform of a measure alone."""
-    spec = kernel.native() if isinstance(kernel, VectorKernel) else None
+def is_native(lesson: Lesson, kernel: Kernel) -> bool:
+    """Whether the problems of the machine have one equality at most, over a transform of a measure alone."""
+    machine, spec = lesson.machine, kernel.native() if isinstance(kernel, VectorKernel) else None
+    n = len(lesson.y)
     return (
-        isinstance(machine, SVC)
-        and not isinstance(machine._scheme, JointScheme | OwnMachines)
-        and not machine._scheme.calibrated
+        (isinstance(machine, SVR) or has_simple_scheme(machine))
         and isinstance(machine.solver, str)
         and machine.solver == "smo"
         and machine.callback is None
         and spec is not None
         and spec.transform not in ("cosine", "tanimoto")
-        and n <= LARGEST
+        and n * (n + lesson.X_test.shape[0]) <= LARGEST**2
     )
+
+
+def has_simple_scheme(machine: Any) -> bool:
+    """Whether these are the machines of `SVC`, for two classes each."""
+    return (
+        isinstance(machine, SVC)
+        and not isinstance(machine._scheme, JointScheme | OwnMachines)
+        and not machine._scheme.calibrated
+    )
+
+
+class Functions(NamedTuple):
+    """What a machine learns: a problem for each function, and what their values stand for."""
+
+    problems: DualProblems
+    predict: Callable[[np.ndarray], np.ndarray]
+    """Classes or values of samples, from the values of the functions in columns."""
+    has_offset: bool
+
+
+def functions_of(lesson: Lesson, gram: Gram) -> Functions:
+    """Those of the machine of a lesson."""
+    machine, y, weight = lesson.machine, lesson.y, lesson.weight
+    if isinstance(machine, SVR):
+        columns = y.reshape(len(y), -1).T
+        problems = DualProblems.of([machine._problem(gram, np.arange(len(y)), column, weight) for column in columns])
+        return Functions(problems, lambda values: values.reshape(-1, *y.shape[1:]), has_offset=True)
+    codes = machine._encode(y, weight)
+    plan = machine._scheme.plan(len(machine.classes_), machine.loss)
+    tasks = plan.tasks(codes, weight)
+    price = weight * machine._class_weights(codes, weight)
+
+    problems = machine._problems_of(plan.scheme, gram, tasks, price[tasks.samples])
+
+    def predict(values: np.ndarray) -> np.ndarray:
+        scores = np.c_[-values, values] if plan.n_machines == 1 else plan.scores(values)
+        return np.take(machine.classes_, scores.argmax(axis=1))
+
+    return Functions(problems, predict, machine.fit_intercept)
 
 
 class NativeEngine:
     """One native call for a stretch: see cpp/mercer/elimination.hpp."""
 
     def __init__(self, lesson: Lesson, kernel: Kernel):
-        self.machine, weight = lesson.machine, lesson.weight
-        codes = self.machine._encode(lesson.y, weight)
-        self.plan = self.machine._scheme.plan(len(self.machine.classes_), self.machine.loss)
-        tasks = self.plan.tasks(codes, weight)
-        price = weight * self.machine._class_weights(codes, weight)
-        gram = make_gram(kernel, lesson.X)
-        self.problems: DualProblems = self.machine._problems_of(self.plan.scheme, gram, tasks, price[tasks.samples])
+        self.machine, n = lesson.machine, len(lesson.y)
+        self.problems, self.predict, has_offset = functions_of(lesson, make_gram(kernel, lesson.X))
         self.a = self.problems.feasible()
         X, X_test = kernel.prepare(lesson.X, lesson.X_test)
         self.columns = np.concatenate([dense_columns(X), dense_columns(X_test)], axis=1)
         if abs(self.columns).max(initial=0.0) > LARGEST_VALUE:
             raise ValueError(f"The features are too large: the values of {kernel!r} overflow. Rescale them.")
-        if isinstance(kernel, Linear) and self.machine.fit_intercept:
+        if isinstance(kernel, Linear) and has_offset:
             # An offset makes up for it, and nothing is lost to rounding.
-            self.columns -= self.columns[:, : len(codes)].mean(axis=1, keepdims=True)
-        self.tests = np.arange(len(codes), self.columns.shape[1])
+            self.columns -= self.columns[:, :n].mean(axis=1, keepdims=True)
+        self.tests = np.arange(n, self.columns.shape[1])
 
     def run(self, kernel: Kernel, left: np.ndarray, batches: list[int]) -> Steps:
         """See `Engine`."""
@@ -248,31 +281,28 @@ class NativeEngine:
             effective_n_threads(),
         )
         m = len(problems)
-        fits = self._fits(numbers.reshape(-1, m, 3), counts.reshape(-1, m, 2), kernel)
+        fits = fits_of(numbers.reshape(-1, m, 3), counts.reshape(-1, m, 2), kernel)
         n_fits = len(fits.statuses)
         if "unbounded" in fits.statuses:
             n_left = len(left) - sum(batches[: n_fits - 1])
             raise NotSeparableError(f"With {n_left} features left: {NOT_SEPARABLE}")
-        return Steps(order, losses, self._predictions(decisions.reshape(n_fits, len(self.tests), m)), fits)
+        found = self.predict(decisions.reshape(-1, m))
+        return Steps(order, losses, found.reshape(n_fits, len(self.tests), *found.shape[1:]), fits)
 
-    def _fits(self, numbers: np.ndarray, counts: np.ndarray, kernel: Kernel) -> Fits:
-        objectives, gaps, violations = np.moveaxis(numbers, 2, 0)
-        names = STATUS_NAMES[counts[..., 1]]
-        if not kernel.definite:
-            names, gaps = np.where(names == "solved", "indefinite", names), np.full(gaps.shape, np.inf)
-        return Fits(
-            objectives=objectives.sum(axis=1),
-            gaps=gaps.sum(axis=1),
-            violations=violations.max(axis=1),
-            iterations=counts[..., 0].sum(axis=1),
-            statuses=np.array([worst(of_fit) for of_fit in names.tolist()], dtype=object),
-        )
 
-    def _predictions(self, decisions: np.ndarray) -> np.ndarray:
-        values = decisions.reshape(-1, decisions.shape[2])
-        alone = self.plan.n_machines == 1
-        codes = (values[:, 0] > 0).astype(int) if alone else self.plan.scores(values).argmax(axis=1)
-        return self.machine.classes_[codes].reshape(decisions.shape[:2])
+def fits_of(numbers: np.ndarray, counts: np.ndarray, kernel: Kernel) -> Fits:
+    """From (objective, gap, violation) and (n_iter, status) of every machine, shapes (n_fits, n_machines, 3 and 2)."""
+    objectives, gaps, violations = np.moveaxis(numbers, 2, 0)
+    names = STATUS_NAMES[counts[..., 1]]
+    if not kernel.definite:
+        names, gaps = np.where(names == "solved", "indefinite", names), np.full(gaps.shape, np.inf)
+    return Fits(
+        objectives=objectives.sum(axis=1),
+        gaps=gaps.sum(axis=1),
+        violations=violations.max(axis=1),
+        iterations=counts[..., 0].sum(axis=1),
+        statuses=np.array([worst(of_fit) for of_fit in names.tolist()], dtype=object),
+    )
 
 
 class Refits:
@@ -280,7 +310,9 @@ class Refits:
 
     def __init__(self, lesson: Lesson):
         self.lesson = lesson
-        self.machine = clone(lesson.machine).set_params(warm_start=True, probability=False)
+        self.machine = clone(lesson.machine).set_params(warm_start=True)
+        if isinstance(self.machine, SupportVectorClassifier):
+            self.machine.set_params(probability=False)
         self.machine._warns = False
 
     def run(self, kernel: Kernel, left: np.ndarray, batches: list[int]) -> Steps:

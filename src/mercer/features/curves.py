@@ -1,6 +1,6 @@
 """Errors against the number of features, where the features are chosen anew in every fold."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -15,8 +15,8 @@ from mercer.features.elimination import KernelRFE
 from mercer.features.judges import make_judge
 from mercer.features.scores import fisher_score, mann_whitney, t_test
 from mercer.parameters import Number
-from mercer.selection.splits import Split, make_splits
-from mercer.solvers.base import Interrupt, side_by_side, summary, warn_unless_solved
+from mercer.selection.splits import Split, in_splits, make_splits
+from mercer.solvers.base import summary, warn_unless_solved
 from mercer.threads import effective_n_threads, limit_threads
 
 __all__ = ["SelectionCurve", "selection_curve"]
@@ -191,11 +191,7 @@ def selection_curve(
             return orders, judge.n_wrong(seen, train, test, orders)
 
         ours = preprocess is None and all(_is_ours(own) for own in rankings.values())
-        teams = min(effective_n_threads(), len(splits), judge.most_teams) if ours else 1
-        if teams > 1:
-            folds = side_by_side(_alone(run), splits, teams, Interrupt())
-        else:
-            folds = [run(*split) for split in splits]
+        folds = in_splits(run, splits, min(effective_n_threads(), judge.most_teams) if ours else 1)
     if judge.unsolved:
         warn_unless_solved(summary(judge.unsolved), f"A fold of {type(estimator).__name__}")
     n_tests = np.array([len(test) for _, test in splits])
@@ -290,16 +286,6 @@ def _merit(selector: Any, smallest: int) -> np.ndarray:
 
 def _is_ours(ranking: Any) -> bool:
     return (ranking.func if isinstance(ranking, partial) else ranking) in OURS
-
-
-def _alone(run: Callable[..., Any]) -> Callable[..., Any]:
-    """On one thread."""
-
-    def alone(*task: Any) -> Any:
-        with limit_threads(1):
-            return run(*task)
-
-    return alone
 
 
 def _how_often(orders: list[np.ndarray], sizes: np.ndarray, n_features: int) -> np.ndarray:

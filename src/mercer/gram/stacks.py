@@ -131,15 +131,22 @@ class GramStack:
         """
         support = np.unique(coefficients.indices)
         rows = coefficients[:, support].toarray()
-        found = np.empty(len(self))
-        for k, kept in enumerate(self._kept):
-            if kept is None or exact:
-                some = take(self.X, support)
-                products = self.factors[k] * self.kernels[k].dot(some, some, rows.T).T + self.ridge * rows
-            else:
-                products = rows @ kept[np.ix_(support, support)]
-            found[k] = 0.5 * float((rows * products).sum())
+        found = [0.5 * float((rows * self._product(k, rows, support, support, exact)).sum()) for k in range(len(self))]
         return np.maximum(found, 0.0)
+
+    def products(self, coefficients: csr_array, samples: np.ndarray) -> np.ndarray:
+        """K c at some samples for every matrix, for one row c of coefficients, shape (n_kernels, len(samples))."""
+        support = coefficients.indices
+        rows = coefficients.data[np.newaxis]
+        return np.concatenate([self._product(k, rows, support, samples, False) for k in range(len(self))])
+
+    def _product(self, k: int, rows: np.ndarray, support: np.ndarray, samples: np.ndarray, exact: bool) -> np.ndarray:
+        """Rows of coefficients of some samples times a matrix, at other samples."""
+        kept = self._kept[k]
+        if kept is not None and not exact:
+            return rows @ kept[np.ix_(support, samples)]
+        product = self.factors[k] * self.kernels[k].dot(take(self.X, samples), take(self.X, support), rows.T).T
+        return product + self.ridge * rows @ (support[:, np.newaxis] == samples) if self.ridge else product
 
 
 def _factor(gram: Gram, scale: str | None, shares: np.ndarray) -> float:

@@ -156,7 +156,12 @@ class MultipleKernels(SupportVectorMachine):
     def _weights_solver(self, weights: WeightSet) -> KernelWeightsSolver:
         """The solver that the parameters ask for."""
         names = ("gap_tol", "tol", "max_iter", "max_seconds", "memory", "n_threads")
-        return solver_for(self.algorithm, weights, {name: getattr(self, name) for name in names})
+        return solver_for(self.algorithm, weights, self._joint, {name: getattr(self, name) for name in names})
+
+    @property
+    def _joint(self) -> bool:
+        """Whether there is one objective for several classes."""
+        return False
 
     def _weight_set(self, sizes: Sequence[int]) -> WeightSet:
         """The set of weights; `sizes` says how many kernels each of the terms has become."""
@@ -197,7 +202,9 @@ class MultipleKernels(SupportVectorMachine):
 
     @property
     def _ridge(self) -> float:
-        return 0.0 if self.ridge is None else float(self.ridge)
+        if self.ridge is not None:
+            return float(self.ridge)
+        return self._weights_solver(self._weight_set(self._sizes)).default_ridge
 
     def _fit_problems(
         self, problems: Sequence[DualProblem], first: int = 0, n_further: int = 0
@@ -237,7 +244,7 @@ class MultipleKernels(SupportVectorMachine):
         # The ridge was there to learn the weights; the machine has none.
         solver: Solver = self._solver()
         over = problem.over(stack.exact(found.weights, ridged=False))
-        return found, solver.solve_many(over, [part.a for part in found.parts])
+        return found, [solver.solve(one, part.a) for one, part in zip(over, found.parts, strict=True)]
 
     # --- the model ----------------------------------------------------------------------------------------
 

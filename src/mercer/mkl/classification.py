@@ -40,16 +40,18 @@ class MKLClassifier(MultipleKernels, SoftMargins):
         Price grows with the error or with its square.
     class_weight : dict, "balanced" or None, default=None
         Factors of C per class.
-    multi_class : {"ovo", "ovr", "dag", "ecoc"} or Scheme, default="ovo"
-        How several classes are told apart, see `mercer.multiclass`.
+    multi_class : {"ovo", "ovr", "dag", "ecoc", "weston_watkins", "crammer_singer", "lee_lin_wahba"} or Scheme, \
+default="ovo"
+        How several classes are told apart, see `mercer.multiclass`; the last three have one objective for all classes,
+        for the hinge loss.
     shared : bool, default=True
         Whether all machines of several classes have the same weights. False needs ``multi_class="ovr"``: which kernels
         tell a class from the rest is then learnt for each class.
     fit_intercept : bool, default=True
         False leaves out b.
     algorithm : str or KernelWeightsSolver, default="auto"
-        How the weights are learnt, see the guide: "level", "simple" and "silp" on the simplex, "alternating" for any
-        set. "auto" takes "level" on the simplex and "alternating" elsewhere.
+        How the weights are learnt, see the guide: "newton", "level", "silp", "simple", "projected" and "nesterov" on
+        the simplex, "alternating" for any set. "auto" takes "newton" on the simplex and "alternating" elsewhere.
     norm : float >= 1, default=1.0
         The norm of the weights that is at most one. 1 makes them sparse; the larger, the more equal they are, up to
         infinity, where all are one.
@@ -63,7 +65,8 @@ class MKLClassifier(MultipleKernels, SoftMargins):
         What every kernel matrix is divided by before it is weighted: the mean of its diagonal, its variance in feature
         space, or nothing.
     ridge : float >= 0 or None, default=None
-        Added to the diagonal of every matrix while weights are learnt; None: nothing.
+        Added to the diagonal of every matrix while weights are learnt; None: nothing, but 1e-3 for "nesterov", which
+        needs a smooth objective.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions of the machine; smaller is more exact and slower.
     gap_tol : float > 0, default=1e-3
@@ -135,7 +138,7 @@ class MKLClassifier(MultipleKernels, SoftMargins):
     >>> X = {"noise": rng.normal(size=(60, 3)), "signal": rng.normal(size=60)}
     >>> machine = MKLClassifier(On("noise", Linear()) + On("signal", Linear())).fit(X, X["signal"] > 0)
     >>> machine.weights_.round(2)
-    array([0.02, 0.98])
+    array([0., 1.])
     >>> machine.weights_result_.status
     'solved'
     """
@@ -197,17 +200,25 @@ class MKLClassifier(MultipleKernels, SoftMargins):
 
     def _check_all(self):
         super()._check_all()
-        if isinstance(self._scheme, JointScheme) or self._scheme.calibrated:
-            raise ValueError(
-                "multi_class must be a scheme of machines for two classes, such as 'ovo' or 'ovr', got "
-                f"{self.multi_class!r}."
-            )
+        if self._scheme.calibrated:
+            raise ValueError(f"multi_class must be a scheme that is not calibrated, got {self.multi_class!r}.")
         if not self.shared and not isinstance(self._scheme, OneVersusRest):
             raise ValueError(f"multi_class must be 'ovr' where shared is False, got {self.multi_class!r}.")
 
     @property
+    def _joint(self):
+        return isinstance(self._scheme, JointScheme)
+
+    @property
     def _shared(self):
         return self.shared or len(self.classes_) == 2
+
+    def _solve_jointly(self, scheme, gram, lessons, bias):
+        ((codes, weight),) = lessons  # there are no folds
+        index = np.flatnonzero(codes >= 0)
+        problem = scheme.problem(gram, codes[index], self.C * weight[index], bias=bias, index=index)
+        (result,) = self._fit_problems([problem])
+        return [(problem, result)]
 
     @property
     def _folds_share_rows(self):

@@ -30,8 +30,8 @@ class MKLRegressor(MultipleKernels, PricedTubes):
     loss : {"linear", "quadratic"}, default="linear"
         Price grows with the error outside the tube or with its square.
     algorithm : str or KernelWeightsSolver, default="auto"
-        How the weights are learnt, see the guide: "level", "simple" and "silp" on the simplex, "alternating" for any
-        set. "auto" takes "level" on the simplex and "alternating" elsewhere.
+        How the weights are learnt, see the guide: "newton", "level", "silp", "simple", "projected" and "nesterov" on
+        the simplex, "alternating" for any set. "auto" takes "newton" on the simplex and "alternating" elsewhere.
     norm : float >= 1, default=1.0
         The norm of the weights that is at most one. 1 makes them sparse; the larger, the more equal they are, up to
         infinity, where all are one.
@@ -45,7 +45,8 @@ class MKLRegressor(MultipleKernels, PricedTubes):
         What every kernel matrix is divided by before it is weighted: the mean of its diagonal, its variance in feature
         space, or nothing.
     ridge : float >= 0 or None, default=None
-        Added to the diagonal of every matrix while weights are learnt; None: nothing.
+        Added to the diagonal of every matrix while weights are learnt; None: nothing, but 1e-3 for "nesterov", which
+        needs a smooth objective.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions of the machine; smaller is more exact and slower.
     gap_tol : float > 0, default=1e-3

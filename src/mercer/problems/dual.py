@@ -217,9 +217,16 @@ class DualProblem:
 
     def gradient(self, a: np.ndarray) -> np.ndarray:
         """Q a + p, computed afresh from the kernel matrix in float64."""
-        coefficients = np.bincount(self.index, weights=self.sign * a, minlength=self.gram.n)
-        f = self.gram.dot(coefficients)[self.index]
+        f = self.gram.dot(self.expansion(a)[0])[self.index]
         return self.sign * f + self.ridge * a + self.linear
+
+    def expansion(self, a: np.ndarray) -> np.ndarray:
+        """The coefficients s a of the decision function by samples, shape (1, gram.n)."""
+        return np.bincount(self.index, weights=self.sign * a, minlength=self.gram.n)[np.newaxis]
+
+    def apart_from_kernel(self, a: np.ndarray) -> float:
+        """The part of the objective that does not depend on the kernel, p'a and the ridge."""
+        return inner(self.linear, a) + 0.5 * inner(self.ridge, a * a)
 
     def objective(self, a: np.ndarray, gradient: np.ndarray) -> float:
         """The value of the programme, which is to be small."""

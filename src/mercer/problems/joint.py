@@ -159,11 +159,19 @@ class JointProblem:
             return np.where(self.others, -a, total)
         return total / self.n_classes - a
 
+    def expansion(self, a: Any) -> np.ndarray:
+        """The coefficients B of the decision functions by samples, shape (n_classes, gram.n); a may be sparse."""
+        by_class = np.zeros((self.n_classes, self.gram.n))
+        by_class[:, self.index] = self.coefficients(a.toarray() if hasattr(a, "toarray") else a).T
+        return by_class
+
+    def apart_from_kernel(self, a: Any) -> float:
+        """The part of the objective that does not depend on the kernel."""
+        return -self.target * float(a.sum())
+
     def sums(self, a: np.ndarray) -> np.ndarray:
         """f without offsets at the samples, shape (n, n_classes), computed afresh in float64."""
-        by_sample = np.zeros((self.gram.n, self.n_classes))
-        by_sample[self.index] = self.coefficients(a)
-        return self.gram.dot(by_sample)[self.index]
+        return self.gram.dot(self.expansion(a).T)[self.index]
 
     # --- what a point is worth ----------------------------------------------------------------------------
 
@@ -178,7 +186,7 @@ class JointProblem:
 
     def objective(self, a: np.ndarray, f: np.ndarray) -> float:
         """The value of the dual, which is to be small; f without offsets."""
-        return 0.5 * self.squared_norm(a, f) - self.target * float(a.sum())
+        return 0.5 * self.squared_norm(a, f) + self.apart_from_kernel(a)
 
     def squared_norm(self, a: np.ndarray, f: np.ndarray) -> float:
         """The sum of the squared norms of all w_k."""

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from mercer.gram import Gram
 from mercer.gram.stacks import GramStack
 from mercer.problems.batch import DualProblems
-from mercer.problems.dual import DualProblem, level
+from mercer.problems.dual import level
 
 __all__ = ["Elastic", "Groups", "KernelWeightsProblem", "NormBall", "Simplex", "WeightSet"]
 
@@ -227,11 +227,11 @@ class Groups(WeightSet):
     def __init__(self, labels: Any, p: float = 2.0):
         _, self.members = np.unique(np.asarray(labels), return_inverse=True)
         self.p = float(p)
-        self._inside: Simplex | NormBall = Simplex() if p == 1 else NormBall(p)
+        self.inside: Simplex | NormBall = Simplex() if p == 1 else NormBall(p)
         self.parts = [np.flatnonzero(self.members == g) for g in range(self.members.max() + 1)]
 
     def best(self, energies):
-        inside = [self._inside.best(energies[part]) for part in self.parts]
+        inside = [self.inside.best(energies[part]) for part in self.parts]
         values = [float(d @ energies[part]) for d, part in zip(inside, self.parts, strict=True)]
         chosen, weights = int(np.argmax(values)), np.zeros(len(energies))
         weights[self.parts[chosen]] = inside[chosen]
@@ -242,14 +242,14 @@ class Groups(WeightSet):
         for g, part in enumerate(self.parts):
             u = squares[part]
             if u.any():
-                inside = self._inside.cheapest(u)
+                inside = self.inside.cheapest(u)
                 used = u > 0
                 norms[g] = np.sqrt(float((u[used] / inside[used]).sum()))  # what the group costs at size one, its root
                 weights[part] = inside
         return weights * (norms / norms.sum())[self.members]
 
     def within(self, weights):
-        return weights / sum(self._inside.size(weights[part]) for part in self.parts)
+        return weights / sum(self.inside.size(weights[part]) for part in self.parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,27 +275,27 @@ class KernelWeightsProblem:
     ----------
     stack : GramStack
         The kernel matrices.
-    problems : sequence of DualProblem
+    problems : sequence of DualProblem or of JointProblem
         The machines that share the weights, over any Gram matrix of as many samples: it is replaced by the sum.
     weights : WeightSet
         D.
     """
 
     stack: GramStack
-    problems: Sequence[DualProblem]
+    problems: Sequence[Any]
     weights: WeightSet
 
-    def over(self, gram: Gram) -> Sequence[DualProblem]:
+    def over(self, gram: Gram) -> Sequence[Any]:
         """The problems of the machines over one kernel matrix."""
         if isinstance(self.problems, DualProblems):
             return replace(self.problems, gram=gram)
         return [replace(problem, gram=gram) for problem in self.problems]
 
-    def coefficients(self, points: Sequence[np.ndarray]) -> csr_array:
-        """The c_t of points a of all problems, a row for each."""
-        n, rows = self.stack.n, []
-        for problem, a in zip(self.problems, points, strict=True):
-            rows.append(csr_array(np.bincount(problem.index, weights=problem.sign * a, minlength=n)[np.newaxis]))
-        data = np.concatenate([row.data for row in rows])
-        columns = np.concatenate([row.indices for row in rows])
-        return csr_array((data, columns, np.cumsum([0, *(row.nnz for row in rows)])), shape=(len(rows), n))
+    def coefficients(self, points: Sequence[Any]) -> csr_array:
+        """The c_t of points a of all problems, a row for each, or for each class of a joint problem."""
+        parts = zip(self.problems, points, strict=True)
+        return csr_array(vstack([csr_array(problem.expansion(a)) for problem, a in parts], format="csr"))
+
+    def linear(self, points: Sequence[Any]) -> float:
+        """L(a) at points a of all problems; it does not depend on the kernels."""
+        return -sum(problem.apart_from_kernel(a) for problem, a in zip(self.problems, points, strict=True))

@@ -1,6 +1,7 @@
 """Which samples are learnt from, and which are held out."""
 
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -8,8 +9,12 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_
 
 from mercer.calibration.folds import number
 from mercer.kernels.samples import n_samples
+from mercer.solvers.base import Interrupt, side_by_side
+from mercer.threads import limit_threads
 
-__all__ = ["Split", "arranged", "make_splits"]
+__all__ = ["Split", "arranged", "in_splits", "make_splits"]
+
+T = TypeVar("T")
 
 Split = tuple[np.ndarray, np.ndarray]
 """Numbers of the samples to train on and of those to judge by."""
@@ -38,13 +43,15 @@ def make_splits(cv: Any, estimator: Any, X: Any, y: Any, groups: Any, random_sta
     n, classifier = n_samples(X), is_classifier(estimator)
     if isinstance(cv, str):
         if cv != "holdout":
-            raise ValueError(f"cv must be an int >= 2, 'holdout', a splitter or an iterable of splits, got {cv!r}.")
+            raise _refusal(cv)
         splitter = StratifiedShuffleSplit if classifier else ShuffleSplit
         cv = splitter(n_splits=1, test_size=HELD_OUT, random_state=random_state)
     if isinstance(cv, bool) or (isinstance(cv, (int, np.integer)) and cv < 2):
-        raise ValueError(f"cv must be an int >= 2, 'holdout', a splitter or an iterable of splits, got {cv!r}.")
+        raise _refusal(cv)
     given = not isinstance(cv, (int, np.integer)) and cv is not None and not hasattr(cv, "split")
     if given:
+        if not isinstance(cv, Iterable):
+            raise _refusal(cv)
         splits = [(number(train, n), number(test, n)) for train, test in cv]
     else:
         splits = list(check_cv(cv, y, classifier=classifier).split(np.empty((n, 0)), y, groups))
@@ -55,6 +62,10 @@ def make_splits(cv: Any, estimator: Any, X: Any, y: Any, groups: Any, random_sta
             if not len(part):
                 raise ValueError(f"cv must have samples on both sides, split {k} has none in its {name} part.")
     return splits
+
+
+def _refusal(cv: Any) -> ValueError:
+    return ValueError(f"cv must be an int >= 2, 'holdout', a splitter or an iterable of splits, got {cv!r}.")
 
 
 def arranged(splits: list[Split], codes: np.ndarray | None, n: int) -> tuple[np.ndarray, list[Split]]:
@@ -83,3 +94,15 @@ def arranged(splits: list[Split], codes: np.ndarray | None, n: int) -> tuple[np.
     place = np.empty(n, dtype=np.int64)
     place[order] = np.arange(n)
     return order, [(np.sort(place[train]), np.sort(place[test])) for train, test in splits]
+
+
+def in_splits(run: Callable[[np.ndarray, np.ndarray], T], splits: list[Split], teams: int) -> list[T]:
+    """`run(train, test)` for every split: so many at once on one thread each, or one after the other on all threads."""
+    if min(teams, len(splits)) < 2:
+        return [run(*split) for split in splits]
+
+    def alone(train: np.ndarray, test: np.ndarray) -> T:
+        with limit_threads(1):
+            return run(train, test)
+
+    return side_by_side(alone, splits, min(teams, len(splits)), Interrupt())

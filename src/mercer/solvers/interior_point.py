@@ -1,6 +1,5 @@
 """An interior point method: the quadratic programme as any package for such programmes takes it."""
 
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ from scipy.sparse import csc_array, vstack
 from mercer.errors import IndefiniteError, InfeasibleError, NotSeparableError
 from mercer.problems import DualProblem
 from mercer.solvers.base import Callback, SolverResult
+from mercer.solvers.cones import clarabel_for
 from mercer.solvers.steps import Run, StepSolver, whole_matrix
 
 __all__ = ["InteriorPoint"]
@@ -68,7 +68,7 @@ class InteriorPoint(StepSolver):
     def check(self, problem: DualProblem) -> None:
         """The kernel matrix must be positive semi-definite, and Clarabel installed."""
         super().check(problem)
-        _clarabel()
+        clarabel_for(type(self).__name__)
         if not problem.gram.definite:
             raise IndefiniteError(
                 "InteriorPoint needs a positive semi-definite kernel matrix, this one has negative eigenvalues; "
@@ -103,7 +103,7 @@ class InteriorPoint(StepSolver):
 
     def _walk(self, problem: DualProblem, Q: np.ndarray, tolerance: float, run: Run) -> tuple[np.ndarray, bool]:
         """Where the package ends, put onto the constraints, and whether it may be asked for more."""
-        clarabel = _clarabel()
+        clarabel = clarabel_for(type(self).__name__)
         settings = clarabel.DefaultSettings()
         settings.verbose = False
         settings.max_threads = 1
@@ -174,13 +174,3 @@ def _corrected(problem: DualProblem, Q: np.ndarray, a: np.ndarray) -> np.ndarray
     found = a.copy()
     found[free] = np.linalg.lstsq(system, np.concatenate([slope, target]), rcond=None)[0][: len(free)]
     return problem.balanced(np.clip(found, 0.0, problem.upper))
-
-
-def _clarabel() -> ModuleType:
-    try:
-        import clarabel
-    except ImportError as error:
-        raise ImportError(
-            "InteriorPoint needs the package clarabel; install it with pip install 'mercer[conic]'."
-        ) from error
-    return clarabel

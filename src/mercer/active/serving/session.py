@@ -100,14 +100,22 @@ class Session:
             self._accepted = (question, action)
             self.state = {**before, "status": "learning", "version": before["version"] + 1}
         with self._working:
+            known = self._known()
             try:
                 self._tell(before["index"], action)
             except Exception as error:
-                self._accepted = None
-                self._look_again()
-                raise NotSaved(f"{type(error).__name__}: {error}") from error
+                if self._known() == known:
+                    self._accepted = None
+                    self._look_again()
+                    raise NotSaved(f"{type(error).__name__}: {error}") from error
+                # It was written down, and could not be learnt: looking again shows that.
             self._look_again()
             return self.state
+
+    def _known(self) -> tuple[list[Any], ...]:
+        """What the learner has been told."""
+        learner = self._learner
+        return learner.labelled_.tolist(), learner.labels_.tolist(), learner.skipped_.tolist()
 
     def picture(self, i: int) -> dict[str, Any]:
         """The picture of a sample that was answered or skipped before."""

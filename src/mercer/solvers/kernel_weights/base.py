@@ -12,14 +12,19 @@ from sklearn.base import BaseEstimator
 
 from mercer.gram.memory import check_memory
 from mercer.parameters import Number, check_parameters
-from mercer.problems import KernelWeightsProblem
+from mercer.problems import JointProblem, KernelWeightsProblem, Simplex
 from mercer.solvers.base import Callback, Progress, SolverResult, column
+from mercer.solvers.joint import BlockDescent
 from mercer.solvers.smo import SMO
 
 __all__ = ["KernelWeightsHistory", "KernelWeightsResult", "KernelWeightsSolver", "Search", "Trial"]
 
-# The machines are solved to this part of the gap that is wanted.
-INNER_SHARE = 0.1
+# The machines are solved to this part of the gap that is wanted; first ones to the same part of the gap so far, but not
+# more roughly than this.
+INNER_SHARE, LEAST_SHARE = 0.1, 1e-4
+ROUGHEST = 1e-2
+# A run has stalled when the gap is above this part of what it was so many trials ago.
+STALLED, PATIENCE = 0.999, 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,36 +140,47 @@ class Search:
     def __init__(self, problem: KernelWeightsProblem, solver: "KernelWeightsSolver", callback: Callback | None):
         self.problem, self.callback = problem, callback
         self.gap_tol, self.max_iter, self.max_seconds = solver.gap_tol, solver.max_iter, solver.max_seconds
-        self._machines = SMO(
-            tol=solver.tol, gap_tol=INNER_SHARE * self.gap_tol, memory=solver.memory, n_threads=solver.n_threads
-        )
+        self._machines = machines_for(problem.problems, solver)
         self._began = time.perf_counter()
         self.best: Trial | None = None
         """The trial with the smallest upper bound."""
         self.proof: Trial | None = None
-        """The trial with the largest lower bound, over all weights of the set."""
-        self._stopped = False
+        """The trial, or the points alone, with the largest lower bound over all weights of the set."""
+        self.together = -np.inf
+        """A lower bound that several trials prove together, if somebody has found one."""
+        self._exact, self._stopped, self._share = False, False, INNER_SHARE
+        self._since = 0
         self._log: list[tuple[float, float, float]] = []
         self._tried: list[np.ndarray] = []
+        self._energies: list[np.ndarray] = []
 
     def try_weights(self, weights: np.ndarray, start: Sequence[np.ndarray] | None = None) -> Trial:
         """The machines at some weights, from the solutions given, or else from those of the last trial."""
         problem = self.problem
-        results = self._solve(
-            problem.over(problem.stack.combination(weights)), self._points if start is None else start
-        )
+        gram = problem.stack.exact(weights) if self._exact else problem.stack.combination(weights)
+        results = self._solve(problem.over(gram), self._points if start is None else start)
         trial = self._judged(weights, results)
         if self.best is None or trial.upper < self.best.upper:
             self.best = trial
-        if self.proof is None or self.bound_of(trial) > self.bound_of(self.proof):
-            self.proof = trial
+        self._keep_proof(trial)
         self._last = trial
         self._log.append((self.seconds, self.upper, self.lower))
         self._tried.append(weights)
+        self._energies.append(trial.energies)
         if self.callback is not None:
             told = Progress(len(self._log), -self.upper, self.upper - self.lower, self.seconds)
             self._stopped = bool(self.callback(told)) or self._stopped
         return trial
+
+    def prove(self, points: Sequence[np.ndarray]) -> None:
+        """Keep points of all problems that satisfy their constraints, if no trial bounds the optimum as well."""
+        energies = self.problem.stack.energies(self.problem.coefficients(points), exact=self._exact)
+        weights = self.problem.weights.best(energies)
+        self._keep_proof(Trial(weights, np.inf, self.problem.linear(points), energies, points))
+
+    def _keep_proof(self, trial: Trial) -> None:
+        if self.proof is None or self.bound_of(trial) > self.bound_of(self.proof):
+            self.proof = trial
 
     _last: Trial | None = None
 
@@ -173,19 +189,28 @@ class Search:
         return None if self._last is None else self._last.points
 
     def _solve(self, problems: Any, starts: Sequence[np.ndarray] | None) -> Sequence[SolverResult]:
-        self._machines.set_params(max_seconds=None if self.max_seconds is None else max(1e-9, self._seconds_left))
-        return self._machines.solve_many(problems, starts)
+        rough = ROUGHEST if self.best is None else min(ROUGHEST, relative(self.upper - self.lower, self.upper))
+        return self._machines.set_params(
+            gap_tol=self._share * max(self.gap_tol, rough),
+            max_seconds=None if self.max_seconds is None else max(1e-9, self.seconds_left),
+        ).solve_many(problems, starts)
+
+    def sharpen(self) -> bool:
+        """Solve machines ten times as exactly from now on; False: they are as exact as they can be."""
+        if self._share <= LEAST_SHARE:
+            return False
+        self._share *= 0.1
+        return True
 
     @property
-    def _seconds_left(self) -> float:
+    def seconds_left(self) -> float:
+        """Until the limit."""
         return np.inf if self.max_seconds is None else self.max_seconds - self.seconds
 
-    def _judged(self, weights: np.ndarray, results: Sequence[SolverResult], exact: bool = False) -> Trial:
+    def _judged(self, weights: np.ndarray, results: Sequence[SolverResult]) -> Trial:
         points = [result.a for result in results]
-        energies = self.problem.stack.energies(self.problem.coefficients(points), exact=exact)
-        value = -float(np.sum(column(results, "objective")))  # L(a) - d'S(a), by the solver
-        upper = -float(np.sum(column(results, "bound")))
-        return Trial(weights, upper, value + float(weights @ energies), energies, points)
+        energies = self.problem.stack.energies(self.problem.coefficients(points), exact=self._exact)
+        return Trial(weights, -float(np.sum(column(results, "bound"))), self.problem.linear(points), energies, points)
 
     def bound_of(self, trial: Trial) -> float:
         """The lower bound of the optimum over all weights that a trial proves."""
@@ -206,12 +231,14 @@ class Search:
     def lower(self) -> float:
         """The largest lower bound of the optimum."""
         assert self.proof is not None
-        return self.bound_of(self.proof)
+        return max(self.bound_of(self.proof), self.together)
 
     @property
     def solved(self) -> bool:
-        """Whether the gap is as small as wanted."""
-        return self.best is not None and relative(self.upper - self.lower, self.upper) <= self.gap_tol
+        """Whether the gap is as small as wanted, by one trial at each end."""
+        if self.best is None or self.proof is None:
+            return False
+        return relative(self.upper - self.bound_of(self.proof), self.upper) <= self.gap_tol
 
     @property
     def status(self) -> str | None:
@@ -222,7 +249,15 @@ class Search:
             return "stopped"
         if self.max_iter is not None and len(self._log) >= self.max_iter:
             return "max_iter"
-        return "max_seconds" if self._seconds_left <= 0 else None
+        if self.seconds_left <= 0:
+            return "max_seconds"
+        return "stalled" if self._stalled else None
+
+    @property
+    def _stalled(self) -> bool:
+        """Whether the gap has hardly fallen for long, since all values are exact or not."""
+        gaps = [upper - lower for _, upper, lower in self._log[self._since :]]
+        return len(gaps) > PATIENCE and not gaps[-1] < STALLED * gaps[-1 - PATIENCE]
 
     @property
     def history(self) -> KernelWeightsHistory:
@@ -230,38 +265,66 @@ class Search:
         seconds, upper, lower = np.array(self._log).reshape(-1, 3).T.copy()
         return KernelWeightsHistory(seconds, upper, lower, np.array(self._tried))
 
-    def result(self, status: str) -> KernelWeightsResult:
-        """The best weights, with the certificate from kernel values in float64."""
+    def certify(self) -> Sequence[SolverResult]:
+        """The best weights and both bounds again, from kernel values in float64; what follows is so, too.
+
+        Those that are kept are rounded, and first machines rough.
+        """
         assert self.best is not None and self.proof is not None
-        problem, weights = self.problem, self.best.weights
-        results = self._machines.set_params(max_seconds=None).solve_many(
-            problem.over(problem.stack.exact(weights)), self.best.points
+        problem, best, proof = self.problem, self.best, self.proof
+        weights = shared_by_twins(best.weights, np.array(self._energies))
+        results = self._machines.set_params(gap_tol=INNER_SHARE * self.gap_tol, max_seconds=None).solve_many(
+            problem.over(problem.stack.exact(weights)), best.points
         )
-        final = self._judged(weights, results, exact=True)
-        lower = max(map(self.bound_of, (final, self._exactly(self.proof))))
-        gap = max(0.0, final.upper - lower)
-        taken = float(weights @ final.energies)
-        missed = float(problem.weights.best(final.energies) @ final.energies) - taken
-        if status == "solved" and relative(gap, final.upper) > self.gap_tol:
-            status = "stalled"
+        self._exact, self.together, self._since = True, -np.inf, len(self._log)
+        self.best = self.proof = self._last = self._judged(weights, results)
+        if proof is not best:
+            self.prove(proof.points)
+        return results
+
+    def result(self, status: str, parts: Sequence[SolverResult]) -> KernelWeightsResult:
+        """What was found, once it is certified."""
+        assert self.best is not None
+        best = self.best
+        gap = max(0.0, self.upper - self.lower)
+        missed = float((self.problem.weights.best(best.energies) - best.weights) @ best.energies)
         return KernelWeightsResult(
-            weights=weights,
-            objective=final.upper,
-            bound=final.upper - gap,
+            weights=best.weights,
+            objective=best.upper,
+            bound=best.upper - gap,
             gap=gap,
-            violation=relative(max(0.0, missed), final.upper),
-            energies=final.energies,
+            violation=relative(max(0.0, missed), best.upper),
+            energies=best.energies,
             n_iter=len(self._log),
             status=status,
             seconds=self.seconds,
             history=self.history,
-            parts=results,
+            parts=parts,
         )
 
-    def _exactly(self, trial: Trial) -> Trial:
-        """A trial with its energies from kernel values in float64; L(a) does not depend on them."""
-        energies = self.problem.stack.energies(self.problem.coefficients(trial.points), exact=True)
-        return Trial(trial.weights, trial.upper, trial.linear, energies, trial.points)
+
+class Jointly(BlockDescent):
+    """The solver of joint problems, of a list of them."""
+
+    def solve_many(self, problems: Sequence[Any], starts: Sequence[Any] | None = None) -> list[Any]:
+        """One after the other."""
+        starts = [None] * len(problems) if starts is None else starts
+        return [self.solve(problem, start) for problem, start in zip(problems, starts, strict=True)]
+
+
+def machines_for(problems: Sequence[Any], solver: "KernelWeightsSolver") -> Any:
+    """The solver of the machines."""
+    kind = Jointly if isinstance(problems[0], JointProblem) else SMO
+    return kind(tol=solver.tol, memory=solver.memory, n_threads=solver.n_threads)
+
+
+def shared_by_twins(weights: np.ndarray, energies: np.ndarray) -> np.ndarray:
+    """The weights with those made equal of kernels that no trial has told apart; energies has a row for each trial.
+
+    Kernels that are identical could share their weight in any way.
+    """
+    _, twins = np.unique(energies, axis=1, return_inverse=True)
+    return (np.bincount(twins, weights) / np.bincount(twins))[twins]
 
 
 class KernelWeightsSolver(BaseEstimator, ABC):
@@ -283,6 +346,11 @@ class KernelWeightsSolver(BaseEstimator, ABC):
         See `mercer.threads.effective_n_threads`.
     """
 
+    default_ridge: ClassVar[float] = 0.0
+    """What machines add to the diagonal of every kernel matrix unless they are told otherwise."""
+    _simplex_only: ClassVar[bool] = False
+    _joint_too: ClassVar[bool] = True  # whether classes may be learnt by one objective
+
     _parameters: ClassVar[dict[str, Any]] = {
         "gap_tol": Number(0, above=True),
         "tol": Number(0, above=True),
@@ -302,6 +370,12 @@ class KernelWeightsSolver(BaseEstimator, ABC):
         """Refuse, by name and before anything is computed, a problem that this solver cannot do."""
         check_parameters(self)
         check_memory(self.memory)
+        if self._simplex_only and not isinstance(problem.weights, Simplex):
+            name = type(self).__name__
+            raise ValueError(f"{name} needs weights on the simplex, got {type(problem.weights).__name__}.")
+        if not self._joint_too and isinstance(problem.problems[0], JointProblem):
+            name = type(self).__name__
+            raise ValueError(f"{name} needs machines for two classes, got one objective for several; use LevelMethod.")
 
     def solve(
         self, problem: KernelWeightsProblem, start: np.ndarray | None = None, callback: Callback | None = None
@@ -322,10 +396,19 @@ class KernelWeightsSolver(BaseEstimator, ABC):
         """
         self.check(problem)
         search = Search(problem, self, callback)
-        search.try_weights(problem.weights.within(np.ones(len(problem.stack)) if start is None else start))
+        self._begin(search, start)
         if search.status is None:
             self._run(search)
-        return search.result(search.status or "stalled")
+        parts = search.certify()
+        if search.status is None:  # the rounding of kernel values that are kept was in the way
+            self._run(search)
+            parts = search.certify()
+        return search.result(search.status or "stalled", parts)
+
+    def _begin(self, search: Search, start: np.ndarray | None) -> None:
+        """Try the first weights."""
+        problem = search.problem
+        search.try_weights(problem.weights.within(np.ones(len(problem.stack)) if start is None else start))
 
     @abstractmethod
     def _run(self, search: Search) -> None:

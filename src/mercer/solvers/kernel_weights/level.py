@@ -1,13 +1,11 @@
 """The extended level method: the nearest point where the cuts are low enough."""
 
 import numpy as np
-from scipy.optimize import minimize
 
-from mercer.problems import KernelWeightsProblem, Simplex
-from mercer.solvers.kernel_weights.base import KernelWeightsSolver, Search, Trial
-from mercer.solvers.kernel_weights.silp import lowest_of_cuts
+from mercer.solvers.kernel_weights.base import KernelWeightsSolver, Search
+from mercer.solvers.kernel_weights.cuts import Cuts
 
-__all__ = ["LevelMethod"]
+__all__ = ["LevelMethod", "level_step"]
 
 # The level is so far from the lower towards the upper bound.
 LEVEL = 0.5
@@ -28,7 +26,7 @@ class LevelMethod(KernelWeightsSolver):
     Notes
     -----
     A trial costs a machine, started from the last one, a pass over the kernel matrices with weight, and a linear and a
-    quadratic programme of the cuts so far.
+    quadratic programme of the cuts that still matter.
 
     References
     ----------
@@ -36,43 +34,19 @@ class LevelMethod(KernelWeightsSolver):
        2008.
     """
 
-    def check(self, problem: KernelWeightsProblem) -> None:
-        super().check(problem)
-        if not isinstance(problem.weights, Simplex):
-            raise ValueError(f"LevelMethod needs weights on the simplex, got {type(problem.weights).__name__}.")
+    _simplex_only = True
 
     def _run(self, search: Search) -> None:
-        assert search.best is not None
-        cuts = [search.best]
-        while search.status is None:
-            lowest = lowest_of_cuts(cuts)
-            lower = max(cut.linear - float(cut.energies @ lowest) for cut in cuts)
-            level = lower + LEVEL * (search.upper - lower)
-            weights = nearest_below(cuts, level, search.best.weights, lowest)
-            cuts.append(search.try_weights(weights))
+        cuts = Cuts(search)
+        while True:
+            weights = level_step(search, cuts)
+            if search.status is not None:
+                return
+            cuts.try_weights(weights)
 
 
-def nearest_below(cuts: list[Trial], level: float, near: np.ndarray, inside: np.ndarray) -> np.ndarray:
-    """The weights of the simplex nearest to some where all cuts are at most at a level; `inside` is one such point.
-
-    The dual has a multiplier mu >= 0 for each cut, and the weights are the projection of near + S'mu.
-    """
-    S, need = np.array([cut.energies for cut in cuts]), np.array([cut.linear for cut in cuts]) - level
-    size = np.abs(S).max() or 1.0
-    S, need, simplex = S / size, need / size, Simplex()
-
-    def weights(mu: np.ndarray) -> np.ndarray:
-        return simplex.project(near + mu @ S)
-
-    def dual(mu: np.ndarray) -> tuple[float, np.ndarray]:
-        d = weights(mu)
-        short = need - S @ d
-        return -(0.5 * float((d - near) @ (d - near)) + float(mu @ short)), -short
-
-    found = minimize(dual, np.zeros(len(cuts)), jac=True, bounds=[(0.0, None)] * len(cuts), method="L-BFGS-B")
-    d = weights(found.x)
-    # What is still above the level is mended on the way to the point that is below it.
-    above, room = (need - S @ d).max(), (need - S @ inside).max()
-    if above > 0 and room < 0:
-        d += above / (above - room) * (inside - d)
-    return np.maximum(d, 0.0) / np.maximum(d, 0.0).sum()
+def level_step(search: Search, cuts: Cuts) -> np.ndarray:
+    """The weights nearest to the best ones where the cuts are below a level between the bounds."""
+    assert search.best is not None
+    lowest = cuts.lowest()
+    return cuts.nearest_below(search.lower + LEVEL * (search.upper - search.lower), search.best.weights, lowest)
