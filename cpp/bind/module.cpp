@@ -6,6 +6,7 @@ namespace mercer::bind {
 void bind_elimination(nanobind::module_& m);
 void bind_features(nanobind::module_& m);
 void bind_graphs(nanobind::module_& m);
+void bind_kernel_weights(nanobind::module_& m);
 void bind_kernels(nanobind::module_& m);
 void bind_joint(nanobind::module_& m);
 void bind_joint_linear(nanobind::module_& m);
@@ -24,6 +25,7 @@ NB_MODULE(_native, m) {
   mercer::bind::bind_elimination(m);
   mercer::bind::bind_features(m);
   mercer::bind::bind_graphs(m);
+  mercer::bind::bind_kernel_weights(m);
   mercer::bind::bind_kernels(m);
   mercer::bind::bind_joint(m);
   mercer::bind::bind_joint_linear(m);

@@ -20,5 +20,6 @@ void run_active_set_tests();
 void run_machines_tests();
 void run_joint_tests();
 void run_linear_tests();
+void run_kernel_weights_tests();
 
 }  // namespace mercer::tests

@@ -2,8 +2,29 @@
 
 from mercer.mkl.classification import MKLClassifier
 from mercer.mkl.families import Widths, family
+from mercer.mkl.metrics import margin, radius, radius_margin_ratio, spectral_ratio
 from mercer.mkl.novelty import MKLOneClass
 from mercer.mkl.paths import WeightsPath, weights_path
 from mercer.mkl.regression import MKLRegressor
+from mercer.mkl.rules import Alignment, DivConv, DivDC, Easy, RuleResult, Uniform, WeightRule
 
-__all__ = ["MKLClassifier", "MKLOneClass", "MKLRegressor", "WeightsPath", "Widths", "family", "weights_path"]
+__all__ = [
+    "Alignment",
+    "DivConv",
+    "DivDC",
+    "Easy",
+    "MKLClassifier",
+    "MKLOneClass",
+    "MKLRegressor",
+    "RuleResult",
+    "Uniform",
+    "WeightRule",
+    "WeightsPath",
+    "Widths",
+    "family",
+    "margin",
+    "radius",
+    "radius_margin_ratio",
+    "spectral_ratio",
+    "weights_path",
+]

@@ -2,11 +2,15 @@
 
 from typing import Any
 
-from mercer.problems import Simplex, WeightSet
+from mercer.gram import GramStack
+from mercer.mkl.rules import Alignment, DivConv, DivDC, Easy, Uniform, WeightRule
+from mercer.problems import Elastic, NormBall, Simplex, WeightSet
 from mercer.solvers.kernel_weights import (
     Accelerated,
     Alternating,
     Conic,
+    FixedWeights,
+    JointSMO,
     KernelWeightsSolver,
     LevelMethod,
     NewtonMethod,
@@ -14,8 +18,9 @@ from mercer.solvers.kernel_weights import (
     ReducedGradient,
     SemiInfinite,
 )
+from mercer.solvers.kernel_weights.smo import fits
 
-__all__ = ["ALGORITHMS", "solver_for"]
+__all__ = ["ALGORITHMS", "RULES", "rule_for", "solver_for"]
 
 ALGORITHMS: dict[str, type[KernelWeightsSolver]] = {
     "alternating": Alternating,
@@ -26,19 +31,48 @@ ALGORITHMS: dict[str, type[KernelWeightsSolver]] = {
     "qclp": Conic,
     "silp": SemiInfinite,
     "simple": ReducedGradient,
+    "smo": JointSMO,
+}
+
+RULES: dict[str, type[WeightRule]] = {
+    "alignment": Alignment,
+    "div-conv": DivConv,
+    "div-dc": DivDC,
+    "easy": Easy,
+    "uniform": Uniform,
 }
 
 
-def solver_for(algorithm: Any, weights: WeightSet, joint: bool, limits: dict[str, Any]) -> KernelWeightsSolver:
+def rule_for(algorithm: Any) -> WeightRule | None:
+    """The rule of a name, or the one that is given as such; None where weights are learnt with the machine."""
+    if isinstance(algorithm, str) and algorithm in RULES:
+        return RULES[algorithm]()
+    return algorithm if isinstance(algorithm, WeightRule) else None
+
+
+def solver_for(
+    algorithm: Any, weights: WeightSet, limits: dict[str, Any], stack: GramStack | None = None, *, joint: bool = False
+) -> KernelWeightsSolver:
     """The solver of a name, with its limits, or the one that is given as such.
 
-    `joint` says whether classes are learnt by one objective.
+    `joint` says whether classes are learnt by one objective; `stack` has the kernel matrices, once there are any.
     """
     if isinstance(algorithm, KernelWeightsSolver):
         return algorithm
+    if rule_for(algorithm) is not None:
+        return FixedWeights(**limits)
     if isinstance(algorithm, str) and algorithm == "auto":
-        algorithm = ("level" if joint else "newton") if isinstance(weights, Simplex) else "alternating"
+        algorithm = _fastest(weights, joint, stack, limits["memory"])
     if isinstance(algorithm, str) and algorithm in ALGORITHMS:
         return ALGORITHMS[algorithm](**limits)
-    names = ", ".join(map(repr, ("auto", *ALGORITHMS)))
-    raise ValueError(f"algorithm must be one of {names} or a solver of kernel weights, got {algorithm!r}.")
+    names = ", ".join(map(repr, ("auto", *ALGORITHMS, *RULES)))
+    raise ValueError(f"algorithm must be one of {names}, a solver of kernel weights or a rule, got {algorithm!r}.")
+
+
+def _fastest(weights: WeightSet, joint: bool, stack: GramStack | None, memory: float | str) -> str:
+    """The algorithm that is the fastest by our measurements."""
+    if isinstance(weights, Simplex):
+        return "level" if joint else "newton"
+    # Pairs of variables reach a round set soonest, but take all kernel matrices in memory.
+    pairs = isinstance(weights, NormBall | Elastic) and (stack is None or fits(stack, memory))
+    return "smo" if pairs and not joint else "alternating"

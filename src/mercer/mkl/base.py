@@ -5,14 +5,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier, is_outlier_detector
 
 from mercer.gram import Gram, GramStack
 from mercer.kernels import Kernel, Linear, Sum, as_kernel
 from mercer.kernels.samples import n_samples, take
-from mercer.mkl.algorithms import solver_for
+from mercer.mkl.algorithms import rule_for, solver_for
 from mercer.mkl.families import Widths
-from mercer.parameters import Choice, Number
+from mercer.mkl.rules import WeightRule
+from mercer.parameters import Choice, Number, check_parameters
 from mercer.problems import (
     DualProblem,
     Elastic,
@@ -67,8 +68,9 @@ class MultipleKernels(SupportVectorMachine):
         "gap_tol": Number(0, above=True),
     }
 
-    # What lives during a fit: the kernel matrices, the targets.
+    # What lives during a fit: the kernel matrices, the weights of the samples, the targets.
     _stack: GramStack
+    _counts: np.ndarray
     _targets: Any = None
     # What fits of the same samples have in common, see `weights_path`.
     _shelf: Shelf = Shelf()
@@ -152,11 +154,22 @@ class MultipleKernels(SupportVectorMachine):
         super()._check_all()
         _ = self.kernel.domain  # refuses what does not go together
         self._weights_solver(self._weight_set([1] * len(self._terms)))
+        self._check_rule()
 
-    def _weights_solver(self, weights: WeightSet) -> KernelWeightsSolver:
+    def _check_rule(self) -> None:
+        if (rule := rule_for(self.algorithm)) is None:
+            return
+        check_parameters(rule)
+        if (rule.needs == "classes" and not is_classifier(self)) or (rule.needs and is_outlier_detector(self)):
+            raise ValueError(
+                f"algorithm must not be {self.algorithm!r} for {type(self).__name__}: it needs {rule.needs}."
+            )
+
+    def _weights_solver(self, weights: WeightSet, stack: GramStack | None = None) -> KernelWeightsSolver:
         """The solver that the parameters ask for."""
         names = ("gap_tol", "tol", "max_iter", "max_seconds", "memory", "n_threads")
-        return solver_for(self.algorithm, weights, self._joint, {name: getattr(self, name) for name in names})
+        limits = {name: getattr(self, name) for name in names}
+        return solver_for(self.algorithm, weights, limits, stack, joint=self._joint)
 
     @property
     def _joint(self) -> bool:
@@ -188,6 +201,7 @@ class MultipleKernels(SupportVectorMachine):
 
     def _make_gram(self, X: Any, weight: np.ndarray) -> Gram:
         """All kernel matrices; what is returned is their sum with equal weights, until the weights are known."""
+        self._counts = weight
         used = np.flatnonzero(weight)
         seen, counts = take(X, used), weight[used]
         resolved = [
@@ -236,9 +250,11 @@ class MultipleKernels(SupportVectorMachine):
         """The weights that some problems share, and the machines on the sum."""
         stack = self._stack
         problem = KernelWeightsProblem(stack, problems, self._weight_set(self._sizes))
-        if start is not None:  # what is zero would stay so in some algorithms
+        if (rule := rule_for(self.algorithm)) is not None:
+            start = self._ruled(rule)
+        elif start is not None:  # what is zero would stay so in some algorithms
             start = start + RESTART * start.max() if start.shape == (len(stack),) else None
-        found = self._weights_solver(problem.weights).solve(problem, start, self.callback)
+        found = self._weights_solver(problem.weights, stack).solve(problem, start, self.callback)
         if not stack.ridge:
             return found, found.parts
         # The ridge was there to learn the weights; the machine has none.
@@ -261,9 +277,19 @@ class MultipleKernels(SupportVectorMachine):
                 values += kernel.dot(X, Y, (shares[:, np.newaxis] * rows).T)
         return values
 
+    def _ruled(self, rule: WeightRule) -> np.ndarray:
+        """The weights that a rule gives to the kernels."""
+        targets = self._targets
+        if targets is not None and not is_classifier(self):
+            targets = np.reshape(targets, (len(targets), -1))  # numbers, also where they are integers
+        given = rule.solve(self._stack, targets, self._counts)
+        if self._warns:
+            warn_unless_solved(given, f"The rule {type(rule).__name__} of {type(self).__name__}")
+        return given.weights
+
     def _keep_support(self, X: Any) -> None:
         super()._keep_support(X)
-        for name in ("_stack", "_sizes", "_targets"):
+        for name in ("_stack", "_sizes", "_counts", "_targets"):
             self.__dict__.pop(name, None)
 
     def _warn_unless_solved(self) -> None:

@@ -7,6 +7,7 @@ from sklearn.base import clone
 
 from mercer.calibration.calibration import fit_calibration
 from mercer.calibration.folds import HeldOut, fold_machines, fold_splitter
+from mercer.mkl.algorithms import rule_for
 from mercer.mkl.base import MultipleKernels
 from mercer.multiclass import JointScheme, OneVersusRest
 from mercer.parameters import Choice
@@ -49,9 +50,11 @@ default="ovo"
         tell a class from the rest is then learnt for each class.
     fit_intercept : bool, default=True
         False leaves out b.
-    algorithm : str or KernelWeightsSolver, default="auto"
+    algorithm : str, KernelWeightsSolver or WeightRule, default="auto"
         How the weights are learnt, see the guide: "newton", "level", "silp", "simple", "projected" and "nesterov" on
-        the simplex, "alternating" for any set. "auto" takes "newton" on the simplex and "alternating" elsewhere.
+        the simplex; "alternating", "smo" and "qclp" for any set. "auto" takes "newton" on the simplex and "smo" or
+        "alternating" elsewhere. "uniform", "alignment", "easy", "div-conv" and "div-dc" take them from a rule, without
+        the machine.
     norm : float >= 1, default=1.0
         The norm of the weights that is at most one. 1 makes them sparse; the larger, the more equal they are, up to
         infinity, where all are one.
@@ -204,6 +207,10 @@ default="ovo"
             raise ValueError(f"multi_class must be a scheme that is not calibrated, got {self.multi_class!r}.")
         if not self.shared and not isinstance(self._scheme, OneVersusRest):
             raise ValueError(f"multi_class must be 'ovr' where shared is False, got {self.multi_class!r}.")
+        if not self.shared and rule_for(self.algorithm) is not None:
+            raise ValueError(
+                f"shared must be True for a rule, which has one answer for all classes: {self.algorithm!r}."
+            )
 
     @property
     def _joint(self):

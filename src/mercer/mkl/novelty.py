@@ -27,9 +27,10 @@ class MKLOneClass(MultipleKernels, Hyperplane):
         ``[Indexed(K1), Indexed(K2)]`` and row numbers as X. None: a linear kernel, and `RBF` in seven widths.
     nu : float in (0, 1], default=0.5
         Larger calls more samples novel.
-    algorithm : str or KernelWeightsSolver, default="auto"
+    algorithm : str, KernelWeightsSolver or WeightRule, default="auto"
         How the weights are learnt, see the guide: "newton", "level", "silp", "simple", "projected" and "nesterov" on
-        the simplex, "alternating" for any set. "auto" takes "newton" on the simplex and "alternating" elsewhere.
+        the simplex; "alternating", "smo" and "qclp" for any set. "auto" takes "newton" on the simplex and "smo" or
+        "alternating" elsewhere. "uniform" gives all the same.
     norm : float >= 1, default=1.0
         The norm of the weights that is at most one. 1 makes them sparse; the larger, the more equal they are, up to
         infinity, where all are one.

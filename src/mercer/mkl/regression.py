@@ -29,9 +29,11 @@ class MKLRegressor(MultipleKernels, PricedTubes):
         Half the width of the tube, in units of y.
     loss : {"linear", "quadratic"}, default="linear"
         Price grows with the error outside the tube or with its square.
-    algorithm : str or KernelWeightsSolver, default="auto"
+    algorithm : str, KernelWeightsSolver or WeightRule, default="auto"
         How the weights are learnt, see the guide: "newton", "level", "silp", "simple", "projected" and "nesterov" on
-        the simplex, "alternating" for any set. "auto" takes "newton" on the simplex and "alternating" elsewhere.
+        the simplex; "alternating", "smo" and "qclp" for any set. "auto" takes "newton" on the simplex and "smo" or
+        "alternating" elsewhere. "uniform", "alignment", "div-conv" and "div-dc" take them from a rule, without
+        the machine.
     norm : float >= 1, default=1.0
         The norm of the weights that is at most one. 1 makes them sparse; the larger, the more equal they are, up to
         infinity, where all are one.

@@ -15,8 +15,8 @@ from mercer.problems.dual import level
 
 __all__ = ["Elastic", "Groups", "KernelWeightsProblem", "NormBall", "Simplex", "WeightSet"]
 
-# Halvings of an interval until a root is known to the last digit.
-HALVINGS = 200
+# Newton steps within which a root is known up to rounding.
+NEWTON_STEPS, ROUNDING = 100, 1e-14
 
 
 class WeightSet(ABC):
@@ -35,12 +35,12 @@ class WeightSet(ABC):
         """The weights of the set with the smallest sum of u_k / d_k, for squared norms u >= 0, not all of them zero."""
 
     @abstractmethod
-    def within(self, weights: np.ndarray) -> np.ndarray:
-        """The largest multiple of weights >= 0, not all of them zero, that is in the set."""
+    def scaled(self, d: np.ndarray) -> np.ndarray:
+        """The largest multiple in the set of some d >= 0, not all of them zero."""
 
     def uniform(self, n_kernels: int) -> np.ndarray:
         """Equal weights, as large as they may be."""
-        return self.within(np.ones(n_kernels))
+        return self.scaled(np.ones(n_kernels))
 
 
 class Simplex(WeightSet):
@@ -62,22 +62,16 @@ class Simplex(WeightSet):
         return d
 
     def cheapest(self, squares):
-        norms = np.sqrt(squares)
-        return norms / norms.sum()
+        return self.scaled(np.sqrt(squares))
 
-    def within(self, weights):
-        return weights / self.size(weights)
-
-    def size(self, d: np.ndarray) -> float:
-        """The sum of the weights."""
-        return float(d.sum())
+    def scaled(self, d):
+        return d / d.sum()
 
     def project(self, v: np.ndarray) -> np.ndarray:
         """The nearest point of the simplex."""
         shift = level(v, np.zeros(len(v)), np.full(len(v), np.inf), 1.0)
         assert shift is not None
-        d = np.maximum(0.0, v - shift)
-        return d / d.sum()
+        return self.scaled(np.maximum(0.0, v - shift))
 
 
 class NormBall(WeightSet):
@@ -108,24 +102,24 @@ class NormBall(WeightSet):
     def best(self, energies):
         if np.isinf(self.p):
             return np.ones(len(energies))
-        # Hölder's inequality is an equality for d ~ S^(1 / (p - 1)); scaled first, so that powers do not overflow.
-        return self._on_the_sphere((energies / max(energies.max(), np.finfo(float).tiny)) ** (1.0 / (self.p - 1.0)))
+        largest = float(energies.max())
+        if largest <= 0:
+            return self.uniform(len(energies))
+        # Hölder's inequality is an equality for d ~ S^(1 / (p - 1)); divided first, so that powers do not overflow.
+        return self.scaled((energies / largest) ** (1.0 / (self.p - 1.0)))
 
     def cheapest(self, squares):
-        return np.ones(len(squares)) if np.isinf(self.p) else self._on_the_sphere(squares ** (1.0 / (self.p + 1.0)))
+        return np.ones(len(squares)) if np.isinf(self.p) else self.scaled(squares ** (1.0 / (self.p + 1.0)))
 
-    def within(self, weights):
-        return weights / self.size(weights)
+    def scaled(self, d):
+        return d / self.norm(d)
 
-    def _on_the_sphere(self, d: np.ndarray) -> np.ndarray:
-        return self.within(d) if d.any() else self.uniform(len(d))
-
-    def size(self, d: np.ndarray) -> float:
-        """The p-norm of the weights."""
-        if np.isinf(self.p):
-            return float(d.max())
+    def norm(self, d: np.ndarray) -> float:
+        """The p-norm."""
         largest = float(d.max())
-        return largest * float(((d / largest) ** self.p).sum()) ** (1.0 / self.p) if largest > 0 else 0.0
+        if largest == 0 or np.isinf(self.p):
+            return largest
+        return largest * float(((d / largest) ** self.p).sum()) ** (1.0 / self.p)
 
 
 class Elastic(WeightSet):
@@ -162,46 +156,53 @@ class Elastic(WeightSet):
         largest = float(energies.max())
         if largest <= 0:
             return self.uniform(len(energies))
-        # S_k = nu (1 - mix + 2 mix d_k) where d_k > 0; the size of d falls as nu grows.
-        S = energies / largest
-
-        def weights(nu: float) -> np.ndarray:
-            return np.maximum(0.0, S / nu - (1.0 - self.mix)) / (2.0 * self.mix)
-
-        return self._of_size_one(weights, 1.0)
+        # d_k = (S_k x - (1 - mix)) / (2 mix) where that is positive, and the size is one for the x with
+        # 4 mix = sum of (S_k x)^2 - (1 - mix)^2 over these kernels. Without the others x falls: none comes back.
+        S, price = energies / largest, 1.0 - self.mix
+        used, n_used = S > 0, -1
+        while used.sum() != n_used:
+            n_used = int(used.sum())
+            x = np.sqrt((4.0 * self.mix + n_used * price**2) / (S[used] ** 2).sum())
+            used = used & (S * x > price)
+        return self.scaled(np.maximum(0.0, S * x - price))
 
     def cheapest(self, squares):
-        # u_k / d_k^2 = nu (1 - mix + 2 mix d_k): the only root of an increasing function of d_k.
-        u = squares / squares.max()
-
-        def weights(nu: float) -> np.ndarray:
-            low, high = np.zeros(len(u)), np.cbrt(u / (2.0 * self.mix * nu))
-            for _ in range(HALVINGS):
-                middle = 0.5 * (low + high)
-                above = middle * middle * nu * (1.0 - self.mix + 2.0 * self.mix * middle) > u
-                low, high = np.where(above, low, middle), np.where(above, middle, high)
-            return high
-
-        return self._of_size_one(weights, 1.0)
-
-    def _of_size_one(self, weights: Any, nu: float) -> np.ndarray:
-        """The weights for the multiplier nu that makes their size one, by halving an interval of its logarithm."""
-        low = high = nu
-        while self.size(weights(high)) > 1.0:
-            high *= 4.0
-        while self.size(weights(low)) < 1.0:
-            low /= 4.0
-        for _ in range(HALVINGS):
-            middle = np.sqrt(low * high)
-            if not low < middle < high:
+        # u_k = nu d_k^2 (1 - mix + 2 mix d_k), with the nu that makes the size one: Newton's method for its logarithm,
+        # in which the logarithm of the size is nearly straight, kept between bounds.
+        weights, used, price, square = np.zeros(len(squares)), squares > 0, 1.0 - self.mix, 2.0 * self.mix
+        u, log_nu, low, high = squares[used] / squares.max(), 0.0, -np.inf, np.inf
+        for _ in range(NEWTON_STEPS):
+            d = _root_of_cubic(square, price, u * np.exp(-log_nu))
+            size = self.size(d)
+            if abs(size - 1.0) <= ROUNDING:
                 break
-            low, high = (middle, high) if self.size(weights(middle)) > 1.0 else (low, middle)
-        return weights(high)
+            low, high = (log_nu, high) if size > 1 else (low, log_nu)
+            # The derivative of a weight by log_nu, over the weight.
+            rates = -(price + square * d) / (2.0 * price + 3.0 * square * d)
+            after = log_nu - size * np.log(size) / float(((price + square * d) * d * rates).sum())
+            log_nu = after if low < after < high else 0.5 * (low + high)
+        weights[used] = d
+        return self.scaled(weights)
 
-    def within(self, weights):
-        # t d with mix sum(d^2) t^2 + (1 - mix) sum(d) t = 1
-        linear, square = (1.0 - self.mix) * float(weights.sum()), self.mix * float((weights * weights).sum())
-        return 2.0 / (linear + np.sqrt(linear * linear + 4.0 * square)) * weights
+    def scaled(self, d):
+        # (1 - mix) t sum(d) + mix t^2 sum(d^2) = 1
+        linear, square = (1.0 - self.mix) * float(d.sum()), self.mix * float((d * d).sum())
+        return d * (2.0 / (linear + np.sqrt(linear * linear + 4.0 * square)))
+
+
+def _root_of_cubic(cubic: float, square: float, values: np.ndarray) -> np.ndarray:
+    """The x >= 0 with cubic x^3 + square x^2 = value, for every value >= 0."""
+    # Each term alone bounds x from above, and from there Newton's method falls to the root: the function is convex.
+    with np.errstate(divide="ignore"):
+        x = np.minimum(np.cbrt(values / cubic), np.sqrt(values / square) if square else np.inf)
+    for _ in range(NEWTON_STEPS):
+        slope = x * (3.0 * cubic * x + 2.0 * square)
+        excess = x * x * (cubic * x + square) - values
+        after = x - np.divide(excess, slope, out=np.zeros_like(x), where=slope > 0)
+        if not (after < x).any():
+            break
+        x = np.minimum(x, np.maximum(after, 0.0))
+    return x
 
 
 class Groups(WeightSet):
@@ -227,7 +228,7 @@ class Groups(WeightSet):
     def __init__(self, labels: Any, p: float = 2.0):
         _, self.members = np.unique(np.asarray(labels), return_inverse=True)
         self.p = float(p)
-        self.inside: Simplex | NormBall = Simplex() if p == 1 else NormBall(p)
+        self.inside: WeightSet = Simplex() if p == 1 else NormBall(p)
         self.parts = [np.flatnonzero(self.members == g) for g in range(self.members.max() + 1)]
 
     def best(self, energies):
@@ -248,8 +249,19 @@ class Groups(WeightSet):
                 weights[part] = inside
         return weights * (norms / norms.sum())[self.members]
 
-    def within(self, weights):
-        return weights / sum(self.inside.size(weights[part]) for part in self.parts)
+    def scaled(self, d):
+        norms = [self._norm_within(d[part]) for part in self.parts]
+        return d / sum(norms)
+
+    def uniform(self, n_kernels):
+        # Groups of equal size, whatever the number of their members.
+        weights = np.empty(n_kernels)
+        for part in self.parts:
+            weights[part] = self.inside.uniform(len(part)) / len(self.parts)
+        return weights
+
+    def _norm_within(self, d: np.ndarray) -> float:
+        return self.inside.norm(d) if isinstance(self.inside, NormBall) else float(d.sum())
 
 
 @dataclass(frozen=True, eq=False)

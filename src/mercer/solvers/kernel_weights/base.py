@@ -71,7 +71,7 @@ class KernelWeightsResult:
     n_iter: int
     """Weights that were tried."""
     status: str
-    """"solved", or why not: "stalled", "max_iter", "max_seconds", "stopped"."""
+    """"solved", or why not: "stalled", "max_iter", "max_seconds", "stopped"; "fixed": the weights were given."""
     seconds: float
     """Wall-clock time."""
     history: KernelWeightsHistory = field(repr=False)
@@ -399,6 +399,8 @@ class KernelWeightsSolver(BaseEstimator, ABC):
         self._begin(search, start)
         if search.status is None:
             self._run(search)
+        if search.best is None:  # the time was over before anything was tried
+            KernelWeightsSolver._begin(self, search, start)
         parts = search.certify()
         if search.status is None:  # the rounding of kernel values that are kept was in the way
             self._run(search)
@@ -408,7 +410,7 @@ class KernelWeightsSolver(BaseEstimator, ABC):
     def _begin(self, search: Search, start: np.ndarray | None) -> None:
         """Try the first weights."""
         problem = search.problem
-        search.try_weights(problem.weights.within(np.ones(len(problem.stack)) if start is None else start))
+        search.try_weights(problem.weights.scaled(np.ones(len(problem.stack)) if start is None else start))
 
     @abstractmethod
     def _run(self, search: Search) -> None:
