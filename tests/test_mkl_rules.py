@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from mercer import MKLClassifier, MKLOneClass, MKLRegressor
-from mercer.errors import IndefiniteError
+from mercer.errors import IndefiniteError, NotSeparableError
 from mercer.gram import GramStack, center, centered_alignment, ideal_kernel
 from mercer.kernels import RBF, Linear
 from mercer.mkl import Alignment, DivConv, DivDC, Easy, Uniform
@@ -231,6 +231,17 @@ def test_kernels_that_know_nothing(kernel):
         np.testing.assert_allclose(d[:-1], rule(kernels, y), atol=1e-9)
         np.testing.assert_array_equal(rule([kernel, kernel], y), [0.5, 0.5])
     assert Easy()([*kernels, kernel], y)[-1] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_easy_where_classes_meet():
+    X, y = np.random.default_rng(0).normal(size=(40, 2)), np.tile([0, 1], 20)
+    kernels = [X @ X.T, np.outer(X[:, 0], X[:, 0])]
+    with pytest.raises(NotSeparableError, match="lam must be > 0 for classes whose convex hulls meet"):
+        Easy(lam=0.0)(kernels, y)
+    np.testing.assert_allclose(Easy(lam=0.5)(kernels, y), easy_twin(kernels, y, 0.5), atol=2e-6)
+    nothing = Easy(lam=0.5).solve([np.ones((40, 40)), 1e-13 * np.eye(40)], y)  # but for rounding
+    np.testing.assert_array_equal(nothing.weights, [0.5, 0.5])
+    assert nothing.status == "solved"
 
 
 @pytest.mark.parametrize("rule", RULES, ids=repr)

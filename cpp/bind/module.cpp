@@ -16,6 +16,7 @@ void bind_models(nanobind::module_& m);
 void bind_rankings(nanobind::module_& m);
 void bind_sets(nanobind::module_& m);
 void bind_smo(nanobind::module_& m);
+void bind_stacks(nanobind::module_& m);
 void bind_strings(nanobind::module_& m);
 void bind_trees(nanobind::module_& m);
 }  // namespace mercer::bind
@@ -35,6 +36,7 @@ NB_MODULE(_native, m) {
   mercer::bind::bind_rankings(m);
   mercer::bind::bind_sets(m);
   mercer::bind::bind_smo(m);
+  mercer::bind::bind_stacks(m);
   mercer::bind::bind_strings(m);
   mercer::bind::bind_trees(m);
   m.def(

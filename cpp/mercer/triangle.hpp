@@ -15,6 +15,15 @@ class Triangle {
  public:
   static double bytes(std::size_t n) { return 0.5 * double(n) * double(n + 1) * sizeof(double); }
 
+  // Where a row begins.
+  static std::size_t start_of(std::size_t row) { return row * (row + 1) / 2; }
+
+  static std::vector<std::size_t> range(std::size_t begin, std::size_t end) {
+    std::vector<std::size_t> numbers(end - begin);
+    for (std::size_t k = begin; k < end; ++k) numbers[k - begin] = k;
+    return numbers;
+  }
+
   Triangle() = default;
 
   // Strips of columns in parallel, each from its own rows on.
@@ -59,14 +68,6 @@ class Triangle {
   }
 
  private:
-  static std::size_t start_of(std::size_t row) { return row * (row + 1) / 2; }
-
-  static std::vector<std::size_t> range(std::size_t begin, std::size_t end) {
-    std::vector<std::size_t> numbers(end - begin);
-    for (std::size_t k = begin; k < end; ++k) numbers[k - begin] = k;
-    return numbers;
-  }
-
   std::size_t n_ = 0;
   std::unique_ptr<double[]> values_;
 };

@@ -1,20 +1,36 @@
 """Kernel matrices of several kernels on the same samples, for machines that learn a combination of them."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from copy import copy
+from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
+from mercer import _native
 from mercer.gram.checks import indefinite
 from mercer.gram.memory import memory_budget
-from mercer.gram.sources import FunctionGram, Gram, MatrixGram, make_gram
+from mercer.gram.repair import Repair
+from mercer.gram.sources import LARGEST_SINGLE, FunctionGram, Gram, MatrixGram, make_gram
 from mercer.kernels.algebra import weighted_sum
-from mercer.kernels.base import Kernel
-from mercer.kernels.samples import n_samples, row_blocks, take
+from mercer.kernels.base import Kernel, NativeSpec
+from mercer.kernels.given import Indexed
+from mercer.kernels.samples import BLOCK_ENTRIES, n_samples, native_rows, native_samples, row_blocks, take
+from mercer.kernels.tables import On
 from mercer.sums import inner
+from mercer.threads import effective_n_threads
 
-__all__ = ["GramStack"]
+__all__ = ["REPAIRS", "GramStack"]
+
+REPAIRS = ("clip", "flip", "shift", "square")
+"""What can be done about an indefinite matrix."""
+# Kernels that are no function of the measure of two samples alone.
+NEED_NORMS = ("cosine", "tanimoto")
+# Parts of the budget: for matrices that are kept, and for their sum.
+KEPT, SUMMED = 1 / 2, 1 / 2
+# Rows that native loops take together.
+ROW_GROUP = 4
 
 
 class GramStack:
@@ -31,15 +47,30 @@ class GramStack:
     ridge : float >= 0, default=0.0
         Added to the diagonal of every matrix, once it is scaled [CY eq 3.65].
     memory : float or "auto", default="auto"
-        Megabytes for kernel values, see `memory_budget`. Kernels are computed once and kept, in float32, as far as they
-        fit; the others are computed again whenever they are needed.
+        Megabytes for kernel values, see `memory_budget`.
     sample_weight : array of shape (n,), default=None
         Weights of the samples in the sizes of the matrices.
+    repair : {"clip", "flip", "shift", "square"} or None, default=None
+        What is done to an `Indexed` kernel whose matrix is not positive semi-definite, see `Repair`: to the whole
+        matrix that was given, so that training samples and others see the same kernel. Kernels that are asked for new
+        samples are not repaired.
 
     Raises
     ------
     IndefiniteError
-        If a matrix is not positive semi-definite.
+        If a matrix is not positive semi-definite and not repaired.
+
+    Notes
+    -----
+    Half of the memory is for matrices that are computed once and kept, as lower halves in float32, 2 n^2 bytes each:
+    first those of kernels that are no function of vectors, these also in float64 if there is room in the end. The
+    others are computed again in blocks of rows for every sum in which they have weight, and on the samples with a
+    coefficient for energies. The other half is for the sum of the matrices; where it does not fit, its rows are
+    computed when a solver asks for them. Kernels on the same vectors that are functions of one distance, or of inner
+    products, share these. A matrix is kept relative to a power of two of the size of its diagonal, so that values of
+    any scale have a place in float32.
+
+    Every sum of numbers has an order of its own: results depend neither on the threads nor on what is kept.
 
     Examples
     --------
@@ -63,41 +94,81 @@ class GramStack:
         ridge: float = 0.0,
         memory: float | str = "auto",
         sample_weight: np.ndarray | None = None,
+        repair: str | None = None,
     ):
         self.kernels, self.X, self.n = list(kernels), X, n_samples(X)
-        self.ridge, self.memory = float(ridge), memory
+        self.ridge, self.memory, self._budget = float(ridge), memory, memory_budget(memory)
         self.factors = np.ones(len(self.kernels))
         """What every matrix is multiplied by."""
+        self._largest = np.zeros(len(self.kernels))  # the largest entry of every matrix
+        self._powers = np.ones(len(self.kernels))  # the power of two that its values are kept relative to
+        self._kept: dict[tuple[int, type], np.ndarray] = {}
+        self._sources: list[Source] = []
+        families: dict[Any, Family] = {}
         shares = np.full(self.n, 1.0 / self.n) if sample_weight is None else sample_weight / sample_weight.sum()
-        self._kept: list[np.ndarray | None] = [None] * len(self.kernels)
-        room = memory_budget(memory) // 2
-        for k, kernel in enumerate(self.kernels):
-            gram = make_gram(kernel, X, memory)
-            self._check(gram, k)
+        kept = self._places()
+        for k in range(len(self.kernels)):
+            spec = vector_spec(self.kernels[k])
+            gram = self._examined(k, spec, repair)
             self.factors[k] = _factor(gram, scale, shares)
-            if 4 * self.n**2 <= room:
-                room -= 4 * self.n**2
-                self._kept[k] = self._computed(gram, k)
+            self._largest[k] = self.factors[k] * float(gram.diag().max(initial=0.0))
+            if self._largest[k] > 0:
+                self._powers[k] = np.exp2(np.floor(np.log2(self._largest[k])))
+            if spec is None:
+                prepared, _ = self.kernels[k].prepare(X)
+                self._sources.append(Single(k, self.kernels[k], prepared))
+                for dtype in (np.float32, np.float64):
+                    if (k, dtype) in kept:
+                        self._kept[k, dtype] = _lower_half(gram, self._relative(k), dtype)
+                continue
+            key = k if spec.transform in NEED_NORMS else _shared_by(self.kernels[k], spec)
+            if key not in families:
+                families[key] = Family(_vectors(gram.X))  # type: ignore[attr-defined]
+            families[key].specs[k] = spec
+        self._sources.extend(families.values())
+        for family in families.values():
+            members = [k for k in family.specs if (k, np.float32) in kept]
+            halves = family.halves(members, [self._relative(k) for k in members], slice(0, self.n), np.float32)
+            self._kept.update({(k, np.float32): half for k, half in zip(members, halves, strict=True)})
+
+    def _places(self) -> set[tuple[int, type]]:
+        """Which matrices are kept, and in which precision: all in float32 first, dear ones also in float64."""
+        dear = [k for k, kernel in enumerate(self.kernels) if vector_spec(kernel) is None]
+        cheap = [k for k, kernel in enumerate(self.kernels) if vector_spec(kernel) is not None]
+        wanted: list[tuple[int, type]] = [(k, np.float32) for k in dear + cheap]
+        wanted += [(k, np.float64) for k in dear if not isinstance(self.kernels[k], Indexed)]
+        sizes = np.array([np.dtype(dtype).itemsize for _, dtype in wanted]) * (self.n * (self.n + 1) // 2)
+        return set(wanted[: int(np.searchsorted(np.cumsum(sizes), KEPT * self._budget, side="right"))])
+
+    def _examined(self, k: int, spec: NativeSpec | None, repair: str | None) -> Gram:
+        """The matrix of a kernel, which is known to be positive semi-definite and finite."""
+        kernel = self.kernels[k]
+        if repair is not None and isinstance(kernel, Indexed):
+            whole = MatrixGram(kernel._stored())
+            if not whole.definite:
+                kernel = self.kernels[k] = Indexed(Repair(repair).fit_transform(whole))
+        if spec is not None and kernel.native() is None:  # vectors in a table: no need to store the matrix
+            gram: Gram = FunctionGram(kernel, self.X)
+        else:
+            gram = make_gram(kernel, self.X, self.memory)
+        if not np.isfinite(gram.diag()).all():
+            raise ValueError(
+                f"The features are too large: the values of kernel {k}, {kernel!r}, overflow. Rescale them."
+            )
+        if isinstance(kernel, Indexed) and repair is not None:
+            return gram
+        if not gram.definite:
+            what = f"Indexed(K) of {len(kernel._stored())} samples" if isinstance(kernel, Indexed) else repr(kernel)
+            instead = " or set repair" if isinstance(kernel, Indexed) else ""
+            if repair is not None:
+                instead = f", or EmpiricalMap: repair={repair!r} is for Indexed kernels alone"
+            raise indefinite("A combination of kernels", gram.lowest_eigenvalue(), f"kernel {k}, {what},", instead)
+        return gram
 
     def __len__(self) -> int:
         return len(self.kernels)
 
-    def _check(self, gram: Gram, k: int) -> None:
-        if not gram.definite:
-            raise indefinite("A kernel combination", gram.lowest_eigenvalue(), of=f"kernel {k}, {self.kernels[k]!r},")
-
-    def _computed(self, gram: Gram, k: int) -> np.ndarray:
-        matrix = np.empty((self.n, self.n), dtype=np.float32)
-        for block in row_blocks(self.n, self.n):
-            matrix[block] = self.factors[k] * gram.rows(np.arange(block.start, block.stop))
-        matrix[np.diag_indices(self.n)] += np.float32(self.ridge)
-        return matrix
-
-    def matrix(self, k: int) -> np.ndarray:
-        """One of the matrices in float64, scaled and with its ridge."""
-        return self.factors[k] * make_gram(self.kernels[k], self.X, self.memory).square(np.arange(self.n)) + (
-            self.ridge * np.eye(self.n)
-        )
+    # --- sums ---------------------------------------------------------------------------------------------
 
     def kernel(self, weights: np.ndarray) -> Kernel:
         """The combination as a kernel, without the ridge; kernels of weight zero are left out."""
@@ -107,46 +178,295 @@ class GramStack:
         return weighted_sum([self.kernels[k] for k in used], (weights * self.factors)[used])
 
     def combination(self, weights: np.ndarray) -> Gram:
-        """The weighted sum of the matrices, in float32 if there is room for it."""
-        if 4 * self.n**2 > memory_budget(self.memory) // 2:
-            return FunctionGram(self.kernel(weights), self.X)
-        total = np.zeros((self.n, self.n))
-        for k in np.flatnonzero(weights).tolist():
-            kept = self._kept[k]
-            total += weights[k] * (self.matrix(k) if kept is None else kept)
-        return MatrixGram.of_checked(total.astype(np.float32), True)
+        """The weighted sum of the matrices, in float32 if there is room for it and it has a place there."""
+        largest = float(weights @ self._largest)
+        if 4 * self.n**2 > SUMMED * self._budget:
+            return self.on_demand(weights)
+        if largest > 0 and not 1 / LARGEST_SINGLE <= largest <= LARGEST_SINGLE:
+            return self.exact(weights)
+        return MatrixGram.of_checked(self._sum(weights, np.float32, self.ridge), True)
 
     def exact(self, weights: np.ndarray, *, ridged: bool = True) -> Gram:
-        """The weighted sum of the matrices in float64, from kernel values that are computed again."""
-        gram = make_gram(self.kernel(weights), self.X, self.memory)
-        if not (ridged and self.ridge):
-            return gram
-        ridge = self.ridge * float(weights.sum())
-        return MatrixGram.of_checked(gram.square(np.arange(self.n)) + ridge * np.eye(self.n), True)
+        """The weighted sum of the matrices in float64."""
+        if 8 * self.n**2 > SUMMED * self._budget:
+            return self.on_demand(weights, ridged=ridged)
+        return MatrixGram.of_checked(self._sum(weights, np.float64, self.ridge if ridged else 0.0), True)
+
+    def on_demand(self, weights: np.ndarray, *, ridged: bool = True) -> Gram:
+        """The weighted sum of the matrices in float64, of which nothing is computed before it is asked for."""
+        return SumGram(self, weights, self.ridge * float(weights.sum()) if ridged else 0.0)
+
+    def matrix(self, k: int) -> np.ndarray:
+        """One of the matrices in float64, scaled and with its ridge."""
+        return self._sum(np.eye(1, len(self), k)[0], np.float64, self.ridge)
+
+    def _sum(self, weights: np.ndarray, dtype: type, ridge: float) -> np.ndarray:
+        used = np.flatnonzero(weights).tolist()
+        scaled = (weights * self._powers)[used]
+        total: np.ndarray = (np.empty if used else np.zeros)((self.n, self.n), dtype=dtype)
+        streamed = [k for k in used if (k, dtype) not in self._kept]
+        for rows in self._blocks(self.n, len(streamed)) if used else ():
+            found = self._halves(self._sources, streamed, rows, dtype)
+            part = slice(_start(rows.start), _start(rows.stop))
+            halves = [found[k] if k in found else self._kept[k, dtype][part] for k in used]
+            added = ridge * float(weights.sum())
+            _native.combine_halves(halves, scaled, rows.start, rows.stop, added, total, effective_n_threads())
+            del found, halves  # before there are others
+        return total
+
+    # --- energies -----------------------------------------------------------------------------------------
 
     def energies(self, coefficients: csr_array, *, exact: bool = False) -> np.ndarray:
         """Half of c'Kc for every matrix, summed over the rows c of coefficients, shape (n_kernels,).
 
-        From the matrices as they are kept, or exactly: from kernel values in float64.
+        From kernel values in float32, or exactly: in float64.
         """
-        support = np.unique(coefficients.indices)
-        rows = coefficients[:, support].toarray()
-        found = [0.5 * float((rows * self._product(k, rows, support, support, exact)).sum()) for k in range(len(self))]
-        return np.maximum(found, 0.0)
+        dtype = np.float64 if exact else np.float32
+        support = np.unique(coefficients.indices).astype(np.int64)
+        m, rows_of_c = len(support), native_rows(coefficients[:, support])
+        by_row, everyone, threads = np.zeros((len(self), m)), np.arange(m), effective_n_threads()
+        kept, streamed = self._kept_and_not(dtype)
+        if kept:
+            halves = [self._kept[k, dtype] for k in kept]
+            by_row[kept] = _native.energies_of_halves(halves, support, rows_of_c, 0, m, True, threads)
+        for rows, halves in self._streams(streamed, support, dtype) if streamed else ():
+            by_row[streamed, rows] = _native.energies_of_halves(
+                halves, everyone, rows_of_c, rows.start, rows.stop, False, threads
+            )
+        ridge = 0.5 * self.ridge * float((coefficients.data**2).sum())
+        return np.maximum(self._powers * by_row.sum(axis=1) + ridge, 0.0)
 
     def products(self, coefficients: csr_array, samples: np.ndarray) -> np.ndarray:
         """K c at some samples for every matrix, for one row c of coefficients, shape (n_kernels, len(samples))."""
-        support = coefficients.indices
-        rows = coefficients.data[np.newaxis]
-        return np.concatenate([self._product(k, rows, support, samples, False) for k in range(len(self))])
+        met = np.union1d(coefficients.indices, samples).astype(np.int64)
+        c, everyone, threads = np.zeros(len(met)), np.arange(len(met)), effective_n_threads()
+        c[np.searchsorted(met, coefficients.indices)] = coefficients.data
+        kept, streamed = self._kept_and_not(np.float32)
+        found = np.zeros((len(self), len(met)))
+        if kept:
+            halves, part = [self._kept[k, np.float32] for k in kept], np.zeros((len(kept), len(met)))
+            _native.add_products_of_halves(halves, met, c, 0, len(met), True, part, threads)
+            found[kept] = part
+        if streamed:
+            part = np.zeros((len(streamed), len(met)))
+            for rows, halves in self._streams(streamed, met, np.float32):
+                _native.add_products_of_halves(halves, everyone, c, rows.start, rows.stop, False, part, threads)
+            found[streamed] = part
+        return (self._powers[:, np.newaxis] * found + self.ridge * c)[:, np.searchsorted(met, samples)]
 
-    def _product(self, k: int, rows: np.ndarray, support: np.ndarray, samples: np.ndarray, exact: bool) -> np.ndarray:
-        """Rows of coefficients of some samples times a matrix, at other samples."""
-        kept = self._kept[k]
-        if kept is not None and not exact:
-            return rows @ kept[np.ix_(support, samples)]
-        product = self.factors[k] * self.kernels[k].dot(take(self.X, samples), take(self.X, support), rows.T).T
-        return product + self.ridge * rows @ (support[:, np.newaxis] == samples) if self.ridge else product
+    # --- values -------------------------------------------------------------------------------------------
+
+    def _kept_and_not(self, dtype: type) -> tuple[list[int], list[int]]:
+        """The numbers of matrices that are kept in some precision, and of the others."""
+        everyone = range(len(self))
+        return [k for k in everyone if (k, dtype) in self._kept], [k for k in everyone if (k, dtype) not in self._kept]
+
+    def _streams(
+        self, numbers: list[int], samples: np.ndarray, dtype: type
+    ) -> Iterator[tuple[slice, list[np.ndarray]]]:
+        """Rows of the lower halves of matrices on some samples, a block at a time."""
+        sources = [source.at(samples) for source in self._sources if any(k in source for k in numbers)]
+        for rows in self._blocks(len(samples), len(numbers)):
+            found = self._halves(sources, numbers, rows, dtype)
+            halves = [found.pop(k) for k in numbers]
+            yield rows, halves
+            halves.clear()
+
+    def _relative(self, k: int) -> float:
+        """What kernel values are multiplied by to be kept."""
+        return float(self.factors[k] / self._powers[k])
+
+    def _blocks(self, n: int, n_streamed: int) -> Any:
+        """Rows of lower halves that are computed together, so that those of all matrices have room."""
+        if not n_streamed:
+            return [slice(0, n)]
+        # Native loops take rows in groups: sums are the same to the last bit if no group is divided.
+        groups = row_blocks(-(-n // ROW_GROUP), n * n_streamed * ROW_GROUP, BLOCK_ENTRIES)
+        return (slice(ROW_GROUP * group.start, min(n, ROW_GROUP * group.stop)) for group in groups)
+
+    def _halves(
+        self, sources: "Sequence[Source]", numbers: Sequence[int], rows: slice, dtype: type
+    ) -> dict[int, np.ndarray]:
+        """Rows of the lower halves of some matrices, computed now."""
+        found: dict[int, np.ndarray] = {}
+        for source in sources:
+            mine = [k for k in numbers if k in source]
+            if mine:
+                halves = source.halves(mine, [self._relative(k) for k in mine], rows, dtype)
+                found.update(zip(mine, halves, strict=True))
+        return found
+
+
+class Source(Protocol):
+    """Where the values of some kernels of a stack come from."""
+
+    def __contains__(self, k: int) -> bool: ...
+
+    def halves(self, numbers: Sequence[int], factors: Sequence[float], rows: slice, dtype: type) -> list[np.ndarray]:
+        """Rows of the lower halves of matrices, each times its factor."""
+        ...
+
+    def add_rows(self, factors: np.ndarray, which: np.ndarray, total: np.ndarray) -> None:
+        """Add rows of the matrices, times the factors of all kernels of the stack."""
+        ...
+
+    def at(self, support: np.ndarray) -> "Source":
+        """The same kernels on some of the samples."""
+        ...
+
+
+class Family:
+    """Kernels on vectors that are functions of one measure, which is computed once for all of them.
+
+    Parameters
+    ----------
+    X : n vectors
+    """
+
+    def __init__(self, X: Any):
+        self.X, self.specs = X, dict[int, NativeSpec]()
+
+    def __contains__(self, k: int) -> bool:
+        return k in self.specs
+
+    def _arguments(
+        self, numbers: Sequence[int], factors: Sequence[float]
+    ) -> tuple[str, np.ndarray | None, list[tuple[str, list[float]]], list[float], Any]:
+        specs = [self.specs[k] for k in numbers]
+        kernels = [(spec.transform, list(spec.parameters)) for spec in specs]
+        return specs[0].measure, specs[0].weights, kernels, list(factors), native_samples(self.X)
+
+    def halves(self, numbers: Sequence[int], factors: Sequence[float], rows: slice, dtype: type) -> list[np.ndarray]:
+        halves: list[np.ndarray] = [np.empty(_start(rows.stop) - _start(rows.start), dtype=dtype) for _ in numbers]
+        if halves:
+            arguments = self._arguments(numbers, factors)
+            _native.family_halves(*arguments, rows.start, rows.stop, halves, effective_n_threads())
+        return halves
+
+    def add_rows(self, factors: np.ndarray, which: np.ndarray, total: np.ndarray) -> None:
+        numbers = [k for k in self.specs if factors[k]]
+        if numbers:
+            arguments = self._arguments(numbers, [float(factors[k]) for k in numbers])
+            _native.add_family_rows(*arguments, which, total, effective_n_threads())
+
+    def at(self, support: np.ndarray) -> "Family":
+        part = copy(self)
+        part.X = take(self.X, support)
+        return part
+
+
+class Single:
+    """A kernel of any kind.
+
+    Parameters
+    ----------
+    k : int
+        Its number.
+    kernel : Kernel
+    X : n samples
+        As the kernel has prepared them.
+    """
+
+    def __init__(self, k: int, kernel: Kernel, X: Any):
+        self.k, self.kernel, self.X = k, kernel, X
+
+    def __contains__(self, k: int) -> bool:
+        return k == self.k
+
+    def halves(self, numbers: Sequence[int], factors: Sequence[float], rows: slice, dtype: type) -> list[np.ndarray]:
+        block = self.kernel._some_rows(self.X, rows, take(self.X, slice(0, rows.stop)))
+        return [_packed(block, factors[0], rows, dtype)]
+
+    def add_rows(self, factors: np.ndarray, which: np.ndarray, total: np.ndarray) -> None:
+        if factors[self.k]:
+            total += factors[self.k] * self.kernel._some_rows(self.X, which, self.X)
+
+    def at(self, support: np.ndarray) -> "Single":
+        return Single(self.k, self.kernel, take(self.X, support))
+
+
+class SumGram(FunctionGram):
+    """The weighted sum of the matrices of a stack, computed where it is asked for.
+
+    Parameters
+    ----------
+    stack : GramStack
+    weights : array of shape (n_kernels,)
+    ridge : float
+        On the diagonal of the sum.
+    """
+
+    def __init__(self, stack: GramStack, weights: np.ndarray, ridge: float):
+        Gram.__init__(self, stack.n, True)  # every matrix has been examined
+        self.kernel, self._samples = stack.kernel(weights), stack.X
+        self._sources, self._factors, self._ridge = stack._sources, weights * stack.factors, ridge
+
+    @cached_property
+    def X(self) -> Any:
+        return self.kernel.prepare(self._samples)[0]
+
+    def rows(self, which):
+        which = np.ascontiguousarray(which, dtype=np.int64)
+        total = np.zeros((len(which), self.n))
+        for source in self._sources:
+            source.add_rows(self._factors, which, total)
+        total[np.arange(len(which)), which] += self._ridge
+        return total
+
+    def diag(self):
+        return super().diag() + self._ridge
+
+    def dot_part(self, rows, columns, V):
+        product = super().dot_part(rows, columns, V)
+        if self._ridge:
+            spread = np.zeros((self.n, V.shape[1]))
+            spread[columns] = V.toarray() if issparse(V) else V
+            product = product + self._ridge * spread[rows]
+        return product
+
+
+def vector_spec(kernel: Kernel) -> NativeSpec | None:
+    """How native loops compute a kernel on vectors, or on vectors in columns of a table."""
+    while isinstance(kernel, On):
+        kernel = kernel.kernel
+    return kernel.native()
+
+
+def _vectors(prepared: Any) -> Any:
+    """What `On` has prepared, as the kernel inside sees it."""
+    while hasattr(prepared, "parts"):
+        (prepared,) = prepared.parts
+    return prepared
+
+
+def _shared_by(kernel: Kernel, spec: NativeSpec) -> Any:
+    """Equal for kernels of one measure on the same vectors."""
+    columns = []
+    while isinstance(kernel, On):
+        columns.append(kernel.columns if isinstance(kernel.columns, str) else tuple(kernel.columns))
+        kernel = kernel.kernel
+    weights = None if spec.weights is None else spec.weights.tobytes()
+    return tuple(columns), type(kernel).prepare, spec.measure, weights
+
+
+def _start(row: int) -> int:
+    """Where a row of a lower half begins."""
+    return row * (row + 1) // 2
+
+
+def _packed(block: np.ndarray, factor: float, rows: slice, dtype: type) -> np.ndarray:
+    """Rows of a lower half from the rows of a matrix, of which columns beyond the last row are not used."""
+    block = block[:, : rows.stop]
+    values = block[np.tri(len(block), rows.stop, rows.start, dtype=bool)]
+    return (factor * values.astype(np.float64, copy=False)).astype(dtype, copy=False)
+
+
+def _lower_half(gram: Gram, factor: float, dtype: type) -> np.ndarray:
+    half: np.ndarray = np.empty(_start(gram.n), dtype=dtype)
+    for rows in row_blocks(gram.n, gram.n):
+        block = gram.rows(np.arange(rows.start, rows.stop))
+        half[_start(rows.start) : _start(rows.stop)] = _packed(block, factor, rows, dtype)
+    return half
 
 
 def _factor(gram: Gram, scale: str | None, shares: np.ndarray) -> float:

@@ -8,6 +8,7 @@ from scipy.sparse import issparse
 from sklearn.base import clone, is_classifier, is_outlier_detector
 
 from mercer.gram import Gram, GramStack
+from mercer.gram.stacks import REPAIRS
 from mercer.kernels import Kernel, Linear, Sum, as_kernel
 from mercer.kernels.samples import n_samples, take
 from mercer.mkl.algorithms import rule_for, solver_for
@@ -65,6 +66,7 @@ class MultipleKernels(SupportVectorMachine):
         "elastic": Number(0, 1),
         "normalize": Choice("trace", "variance", None),
         "ridge": Number(0, none=True),
+        "repair": Choice(*REPAIRS, None),
         "gap_tol": Number(0, above=True),
     }
 
@@ -209,10 +211,10 @@ class MultipleKernels(SupportVectorMachine):
             for term in self._terms
         ]
         self._sizes = [len(members) for members in resolved]
-        self.kernels_ = [kernel for members in resolved for kernel in members]
-        options = {"scale": self.normalize, "ridge": self._ridge, "memory": self.memory}
-        self._stack = self._shelf.stack(self.kernels_, X, weight, options)
-        return self._stack.combination(self._weight_set(self._sizes).uniform(len(self.kernels_)))
+        options = {"scale": self.normalize, "ridge": self._ridge, "memory": self.memory, "repair": self.repair}
+        self._stack = self._shelf.stack([kernel for members in resolved for kernel in members], X, weight, options)
+        self.kernels_ = self._stack.kernels
+        return self._stack.on_demand(self._weight_set(self._sizes).uniform(len(self.kernels_)))
 
     @property
     def _ridge(self) -> float:

@@ -22,7 +22,7 @@ ROUNDING = 1e-14
 
 
 def margin(K: Any, y: Any, *, X: Any = None) -> float:
-    r"""The largest margin between two classes in feature space: half the distance of their convex hulls.
+    r"""The largest margin between two classes in feature space: half the distance of their convex hulls. [CY §1.2]
 
     .. math:: \gamma = \max_{\|w\| = 1, b} \min_i y_i (w \cdot \phi(x_i) + b)
 
@@ -47,10 +47,6 @@ def margin(K: Any, y: Any, *, X: Any = None) -> float:
     Notes
     -----
     One quadratic programme, and memory for the kernel matrix.
-
-    References
-    ----------
-    .. [1] C. Campbell, Y. Ying, Learning with Support Vector Machines, 2011, section 1.2.
 
     Examples
     --------

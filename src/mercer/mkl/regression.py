@@ -33,7 +33,7 @@ class MKLRegressor(MultipleKernels, PricedTubes):
         How the weights are learnt, see the guide: "newton", "level", "silp", "simple", "projected" and "nesterov" on
         the simplex; "alternating", "smo" and "qclp" for any set. "auto" takes "newton" on the simplex and "smo" or
         "alternating" elsewhere. "uniform", "alignment", "div-conv" and "div-dc" take them from a rule, without
-        the machine.
+        the machine; these add up to one.
     norm : float >= 1, default=1.0
         The norm of the weights that is at most one. 1 makes them sparse; the larger, the more equal they are, up to
         infinity, where all are one.
@@ -49,6 +49,9 @@ class MKLRegressor(MultipleKernels, PricedTubes):
     ridge : float >= 0 or None, default=None
         Added to the diagonal of every matrix while weights are learnt; None: nothing, but 1e-3 for "nesterov", which
         needs a smooth objective.
+    repair : {"clip", "flip", "shift", "square"} or None, default=None
+        What is done to an `Indexed` kernel that is not positive semi-definite, see `mercer.gram.Repair`: to the whole
+        matrix that was given. None, and any other kernel: it is refused.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions of the machine; smaller is more exact and slower.
     gap_tol : float > 0, default=1e-3
@@ -77,7 +80,7 @@ class MKLRegressor(MultipleKernels, PricedTubes):
     kernel_ : Kernel
         The combination that was learnt, usable anywhere; kernels of weight zero are left out.
     kernels_ : list of Kernel
-        All of them, with their data-dependent parameters resolved.
+        All of them, with their data-dependent parameters resolved, and repaired where they were.
     factors_ : ndarray of shape (n_kernels,)
         What each was multiplied by to normalise it.
     result_ : SolverResult
@@ -130,6 +133,7 @@ class MKLRegressor(MultipleKernels, PricedTubes):
         groups=None,
         normalize="trace",
         ridge=None,
+        repair=None,
         tol=1e-3,
         gap_tol=1e-3,
         max_iter=None,
@@ -150,6 +154,7 @@ class MKLRegressor(MultipleKernels, PricedTubes):
         self.groups = groups
         self.normalize = normalize
         self.ridge = ridge
+        self.repair = repair
         self.tol = tol
         self.gap_tol = gap_tol
         self.max_iter = max_iter

@@ -94,7 +94,7 @@ class Alignment(WeightRule):
             else:
                 weights[useful] = wanted
         weights = shares(weights)
-        norms = np.sqrt(float(weights @ M @ weights)) * float(np.linalg.norm(Y.T @ Y))
+        norms = float(np.sqrt(weights @ M @ weights) * np.linalg.norm(Y.T @ Y))
         reached = float(weights @ a) / norms if norms > 0 else 0.0
         return RuleResult(weights, reached, violation, violation, 1, "solved")
 

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import csr_array
 
+from mercer.errors import NotSeparableError
 from mercer.gram import Gram
 from mercer.mkl.rules.base import RuleResult, WeightRule, classes_of, shares
 from mercer.parameters import Number
@@ -34,8 +35,8 @@ class Easy(WeightRule):
     Parameters
     ----------
     lam : float in [0, 1], default=0.1
-        :math:`\\lambda`. 0 is the hard margin, the distance of the convex hulls of the classes; 1 the distance of their
-        means.
+        :math:`\\lambda`. 0 is the hard margin, the distance of the convex hulls of the classes, which must not meet; 1
+        the distance of their means.
 
     Notes
     -----
@@ -66,6 +67,7 @@ class Easy(WeightRule):
         used = np.flatnonzero(weight)
         against_others = [1] if n_classes == 2 else range(n_classes)
         signs = np.array([np.where(codes[used] == c, 1.0, -1.0) for c in against_others])
+        met = np.zeros(len(signs), dtype=bool)
         if self.lam == 1:
             points = [_spread(weight[used], sign) for sign in signs]
             proof = {"gap": 0.0, "violation": 0.0, "n_iter": 1, "status": "solved"}
@@ -73,10 +75,17 @@ class Easy(WeightRule):
             games = self._games(stack.combination(np.ones(len(stack))), used, signs, weight[used])
             results = SMO(tol=TOLERANCE, gap_tol=TOLERANCE).solve_many(games)
             points = [result.a for result in results]
+            met = np.array([result.status == "degenerate" for result in results])
             proof = {name: getattr(summary(results), name) for name in ("gap", "violation", "n_iter", "status")}
         rows = np.zeros((len(signs), stack.n))
         rows[:, used] = signs * points
         energies = stack.energies(csr_array(rows))
+        if met.any():
+            # There is no distance to share in where classes meet: what is left of it is rounding.
+            if self.lam == 0 and met.all():
+                raise NotSeparableError("lam must be > 0 for classes whose convex hulls meet in feature space, got 0.")
+            energies = stack.energies(csr_array(rows * ~met[:, np.newaxis]))
+            proof["status"] = "solved" if proof["status"] == "degenerate" else proof["status"]
         return RuleResult(shares(energies), 2.0 * float(energies.sum()), **proof)
 
     def _games(self, gram: Gram, used: np.ndarray, signs: np.ndarray, weight: np.ndarray) -> list[DualProblem]:

@@ -265,14 +265,15 @@ class Search:
         seconds, upper, lower = np.array(self._log).reshape(-1, 3).T.copy()
         return KernelWeightsHistory(seconds, upper, lower, np.array(self._tried))
 
-    def certify(self) -> Sequence[SolverResult]:
+    def certify(self, *, as_tried: bool = False) -> Sequence[SolverResult]:
         """The best weights and both bounds again, from kernel values in float64; what follows is so, too.
 
-        Those that are kept are rounded, and first machines rough.
+        Those that are kept are rounded, and first machines rough. Unless weights are to be as they were tried,
+        identical kernels share them.
         """
         assert self.best is not None and self.proof is not None
         problem, best, proof = self.problem, self.best, self.proof
-        weights = shared_by_twins(best.weights, np.array(self._energies))
+        weights = best.weights if as_tried else shared_by_twins(best.weights, np.array(self._energies))
         results = self._machines.set_params(gap_tol=INNER_SHARE * self.gap_tol, max_seconds=None).solve_many(
             problem.over(problem.stack.exact(weights)), best.points
         )

@@ -24,7 +24,7 @@ class FixedWeights(KernelWeightsSolver):
         self.check(problem)
         search = Search(problem, self, callback)
         search.try_weights(problem.weights.uniform(len(problem.stack)) if start is None else start)
-        return search.result("fixed")
+        return search.result("fixed", search.certify(as_tried=True))
 
     def _run(self, search):
         """There is nothing to search."""

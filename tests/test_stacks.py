@@ -1,0 +1,238 @@
+"""Stacks of kernel matrices: against plain NumPy, whatever is kept and however many threads there are."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
+
+from mercer import MKLClassifier
+from mercer.errors import IndefiniteError
+from mercer.gram import GramStack, clip, flip, shift, square, stacks
+from mercer.kernels import (
+    RBF,
+    Constant,
+    Cosine,
+    Hamming,
+    Indexed,
+    Laplacian,
+    Linear,
+    Matern,
+    On,
+    Polynomial,
+    Sigmoid,
+    Spectrum,
+)
+from mercer.threads import limit_threads
+
+KERNELS = [RBF(gamma=0.1), Linear(), RBF(gamma=2.0), Cosine(), Polynomial(degree=3, gamma=0.5), Laplacian(gamma=0.3)]
+KERNELS += [Matern(nu=1.5, length_scale=1.0), Constant(2.0) * RBF(gamma=1.0), Constant(0.0)]
+
+
+@pytest.fixture
+def X(rng):
+    return rng.normal(size=(83, 4))
+
+
+@pytest.fixture
+def coefficients(rng):
+    """Of three machines: one dense, one sparse, one that is zero; samples 5 to 9 are in none."""
+    rows = rng.normal(size=(3, 83))
+    rows[0, 5:10] = rows[1, ::3] = rows[1, 5:10] = rows[2] = 0.0
+    return csr_array(rows)
+
+
+def matrices(stack):
+    """All matrices by their definition, in float64."""
+    ridge = stack.ridge * np.eye(stack.n)
+    return [f * np.asarray(kernel(stack.X)) + ridge for f, kernel in zip(stack.factors, stack.kernels, strict=True)]
+
+
+def energies(Ks, coefficients):
+    C = coefficients.toarray()
+    return np.array([0.5 * np.einsum("ti,ij,tj->", C, K, C) for K in Ks])
+
+
+def keeping(monkeypatch, part, block=None):
+    """Stacks keep what fits this part of the memory, and compute blocks of so many entries."""
+    monkeypatch.setattr(stacks, "KEPT", part)
+    if block is not None:
+        monkeypatch.setattr(stacks, "BLOCK_ENTRIES", block)
+
+
+@pytest.mark.parametrize("scale", ["trace", "variance", None])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_sums_and_energies_are_those_of_the_matrices(X, coefficients, scale, sparse):
+    stack = GramStack(KERNELS, csr_array(X) if sparse else X, scale=scale, ridge=0.25)
+    Ks, weights = matrices(stack), np.linspace(0.0, 1.0, len(KERNELS))
+    total = sum(w * K for w, K in zip(weights, Ks, strict=True))
+    everything = np.arange(stack.n)
+    assert_allclose(stack.combination(weights).rows(everything), total, rtol=0, atol=1e-6 * total.max())
+    for gram in (stack.exact(weights), stack.on_demand(weights)):
+        assert_allclose(gram.rows(everything), total, rtol=1e-12, atol=1e-12)
+        assert_allclose(gram.diag(), np.diag(total), rtol=1e-12)
+        assert_allclose(gram.dot_part(everything[:7], everything[3:], X[3:]), total[:7, 3:] @ X[3:], rtol=0, atol=1e-9)
+        assert gram.definite
+    without = stack.exact(weights, ridged=False).rows(everything)
+    assert_allclose(without, total - 0.25 * weights.sum() * np.eye(stack.n), rtol=1e-12, atol=1e-12)
+    assert_allclose(stack.matrix(4), Ks[4], rtol=1e-12, atol=1e-12)
+    wanted = energies(Ks, coefficients)
+    assert_allclose(stack.energies(coefficients), wanted, rtol=3e-6)
+    assert_allclose(stack.energies(coefficients, exact=True), wanted, rtol=1e-11)
+    some = np.array([7, 3, 60, 8])
+    for row in (0, 1, 2):
+        c = coefficients[[row]]
+        wanted = np.array([K[some] @ c.toarray()[0] for K in Ks])
+        assert_allclose(stack.products(c, some), wanted, rtol=0, atol=1e-5 * max(1.0, np.abs(wanted).max()))
+
+
+def test_what_is_kept_and_threads_make_no_difference(X, coefficients, monkeypatch):
+    weights = np.linspace(1.0, 0.0, len(KERNELS))
+    found = []
+    half = 4 * 83 * 84 // 2
+    for part, block, threads in [(1 / 2, None, 1), (0.0, 500, 1), (2.5 * half / 2**20, 3000, 3), (1 / 2, None, 3)]:
+        keeping(monkeypatch, part, block)
+        with limit_threads(threads):
+            stack = GramStack(KERNELS, X, ridge=0.5, memory=1)
+            n_kept = sum(dtype == np.float32 for _, dtype in stack._kept)
+            found.append((n_kept, stack.combination(weights).matrix, stack.exact(weights).matrix))
+            found[-1] += (stack.energies(coefficients), stack.energies(coefficients, exact=True))
+            found[-1] += (stack.products(coefficients[[1]], np.arange(3, 60)),)
+    assert [one[0] for one in found] == [9, 0, 2, 9]
+    for one in found[1:]:
+        for mine, theirs in zip(found[0][1:], one[1:], strict=True):
+            assert_array_equal(mine, theirs)
+
+
+def test_memory_stays_within_the_budget(rng):
+    n, mb = 1500, 2**20
+    X = rng.normal(size=(n, 3))
+    kernels = [RBF(gamma=g) for g in np.logspace(-2, 1, 12)]  # 4.3 MB each, 9 MB their sum
+    c = csr_array(np.where(rng.random((1, n)) < 0.5, rng.normal(size=(1, n)), 0.0))
+    tracemalloc.start()
+    try:
+        for memory in (40, 20):
+            stack = GramStack(kernels, X, memory=memory)
+            assert 0 < len(stack._kept) < len(kernels)
+            assert sum(half.nbytes for half in stack._kept.values()) <= stacks.KEPT * memory * mb
+            with limit_threads(1):
+                gram = stack.combination(np.full(12, 1 / 12))
+                assert gram.matrix.nbytes == 4 * n**2
+                stack.energies(c)
+                stack.energies(c, exact=True)
+                gram = stack.exact(np.full(12, 1 / 12))
+            assert (gram.native()[0] == "function") == (memory == 20)
+            # A block of rows may take 4 million numbers however small the budget is.
+            assert tracemalloc.get_traced_memory()[1] < memory * mb + 8 * stacks.BLOCK_ENTRIES
+            del gram, stack
+            tracemalloc.reset_peak()
+    finally:
+        tracemalloc.stop()
+
+
+def test_large_sums_are_made_row_by_row(X, coefficients):
+    small, large = (GramStack(KERNELS, X, ridge=0.1, memory=memory) for memory in (0.02, 100))
+    weights = np.linspace(0.0, 1.0, len(KERNELS))
+    gram = small.combination(weights)
+    assert gram.native()[0] == "function" and not small._kept and gram.definite
+    assert_allclose(gram.rows(np.array([7, 3])), large.exact(weights).rows(np.array([7, 3])), rtol=1e-12)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e-30, 1e30, 1e200])
+def test_no_scale_is_lost(X, coefficients, size):
+    K = np.asarray(RBF(gamma=0.5)(X))
+    numbers, rest = np.arange(83), 1.0 if size > 1 else 0.0
+    stack = GramStack([Indexed(size * K), Indexed(K)], numbers, scale=None)
+    assert_allclose(stack.energies(coefficients), energies([size * K, K], coefficients), rtol=3e-6)
+    gram = stack.combination(np.array([1.0, rest]))
+    assert_allclose(gram.rows(numbers), size * K + rest * K, rtol=0, atol=2e-7 * size)
+
+
+@pytest.mark.parametrize("scale", ["trace", "variance"])
+def test_weights_of_samples_are_repetitions(X, scale, rng):
+    counts = rng.integers(0, 4, size=len(X))
+    weighted = GramStack(KERNELS[:6], X, scale=scale, sample_weight=counts.astype(float))
+    repeated = GramStack(KERNELS[:6], np.repeat(X, counts, axis=0), scale=scale)
+    assert_allclose(weighted.factors, repeated.factors, rtol=1e-12)
+
+
+def test_constant_and_zero_kernels(X, coefficients):
+    stack = GramStack([Constant(3.0), Constant(0.0)], X, scale="variance")
+    assert_array_equal(stack.factors, [1.0, 1.0])
+    assert_allclose(stack.energies(coefficients)[0], 1.5 * (coefficients.sum(axis=1) ** 2).sum(), rtol=1e-5)
+    assert stack.energies(coefficients)[1] == 0.0
+    assert_array_equal(stack.combination(np.array([0.0, 1.0])).matrix, np.zeros((83, 83)))
+
+
+def test_no_coefficients(X):
+    assert_array_equal(GramStack(KERNELS, X).energies(csr_array((2, 83))), np.zeros(len(KERNELS)))
+
+
+def test_columns_of_a_table_share_distances(rng):
+    table = {"v": rng.normal(size=(30, 3)), "w": rng.normal(size=30), "s": ["abab", "bba", "aab"] * 10}
+    kernels = [On("v", RBF(gamma=0.5)), On("w", RBF(gamma=0.5)), On("s", Spectrum(2)), On("v", RBF(gamma=2.0))]
+    kernels.append(On(["w"], Hamming()))
+    stack = GramStack(kernels, table)
+    families = [source for source in stack._sources if isinstance(source, stacks.Family)]
+    assert [sorted(family.specs) for family in families] == [[0, 3], [1], [4]]
+    weights = np.ones(5)
+    total = sum(matrices(stack))
+    for gram in (stack.combination(weights), stack.on_demand(weights)):
+        assert_allclose(gram.rows(np.arange(30)), total, rtol=1e-6)
+    # What takes long to compute is kept in both precisions.
+    assert {k for k, dtype in stack._kept if dtype == np.float64} == {2}
+
+
+def test_an_indefinite_kernel_is_named(X):
+    kernels = [RBF(gamma=1.0), Sigmoid(gamma=2.0, coef0=-1.0)]
+    with pytest.raises(IndefiniteError, match=r"kernel 1, Sigmoid\("):
+        GramStack(kernels, X)
+    with pytest.raises(IndefiniteError, match="repair='clip' is for Indexed kernels alone"):
+        GramStack(kernels, X, repair="clip")
+
+
+@pytest.mark.parametrize("repaired", [clip, flip, shift, square])
+def test_repair_is_of_the_whole_matrix(X, repaired):
+    K, good = Sigmoid(gamma=2.0, coef0=-1.0)(X), RBF(gamma=1.0)(X)
+    train = np.arange(0, 83, 2)
+    with pytest.raises(IndefiniteError, match=r"kernel 0, Indexed\(K\) of 83 samples, .* or set repair"):
+        GramStack([Indexed(K), Indexed(good)], train)
+    stack = GramStack([Indexed(K), Indexed(good)], train, repair=repaired.__name__, scale=None)
+    assert_allclose(stack.kernels[0].K, repaired(K), rtol=1e-12, atol=1e-12)
+    assert stack.kernels[1].K is good
+    whole = stack.kernel(np.ones(2))
+    assert_allclose(stack.exact(np.ones(2)).rows(np.arange(42)), whole(train), rtol=1e-12)
+
+
+def test_too_large_features_are_refused():
+    kernel, X = Polynomial(degree=300, gamma=1.0), np.array([[1e9], [1.0]])
+    with pytest.raises(ValueError, match=r"values of .*Polynomial\(.* overflow"):
+        GramStack([kernel], X)
+    with pytest.raises(ValueError, match=r"values of kernel 1, On\(.* overflow"):
+        GramStack([On("v", Linear()), On("v", kernel)], {"v": X})
+
+
+def test_a_machine_on_a_repaired_matrix_predicts_consistently(X):
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    K = np.asarray(Sigmoid(gamma=1.0, coef0=-0.5)(X))
+    train, test = np.arange(60), np.arange(60, 83)
+    machine = MKLClassifier([Indexed(K), Indexed(RBF(gamma=0.5)(X))], repair="flip", norm=2.0)
+    machine.fit(train, y[train])
+    assert machine.weights_.min() > 0
+    assert_allclose(machine.kernels_[0].K, flip(K), rtol=1e-12, atol=1e-12)
+    by_hand = machine.kernel_(test, train[machine.support_]) @ machine.dual_coef_[0] + machine.intercept_
+    assert_allclose(machine.decision_function(test), by_hand, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("memory", [100, 4, 2])
+def test_a_machine_with_less_memory_learns_the_same(rng, memory):
+    """All is kept; some is computed again; not even the sum fits."""
+    X = rng.normal(size=(600, 5))
+    y = np.sign(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=600))
+    kernels = [RBF(gamma=g) for g in np.logspace(-2, 1, 10)]
+    plenty = MKLClassifier(kernels, gap_tol=1e-4, tol=1e-4).fit(X, y)
+    machine = MKLClassifier(kernels, gap_tol=1e-4, tol=1e-4, memory=memory).fit(X, y)
+    assert machine.weights_result_.status == "solved"
+    assert machine.weights_result_.objective == pytest.approx(plenty.weights_result_.objective, rel=1e-4)
