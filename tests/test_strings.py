@@ -157,6 +157,24 @@ def test_table_for_proteins():
     assert AlignmentKernel(0.5, "BLOSUM62", gap_open=11.0).definite
 
 
+def test_table_for_close_proteins():
+    """The scores are logarithms of odds of pairs: with the frequencies of Dayhoff et al., their expectation by chance
+    and the information of a pair are those that NCBI gives with the table, -3.70 and 2.00 bits."""
+    of = np.array([AMINO_ACIDS.index(letter) for letter in "ACDEFGHIKLMNPQRSTVWY"])
+    frequencies = np.array([87, 33, 47, 50, 40, 89, 34, 37, 81, 85, 15, 40, 51, 38, 41, 70, 58, 65, 10, 30]) / 1001
+    table = SubstitutionTable.of("PAM50")
+    order = np.searchsorted(table.keys, Sequences.pack([AMINO_ACIDS]).entries)
+    scores = table.scores[np.ix_(order, order)]
+    assert_array_equal(scores, scores.T)
+    chance, among = np.outer(frequencies, frequencies), scores[np.ix_(of, of)]
+    pairs = chance * 2.0 ** (among / 2)
+    assert_allclose(pairs.sum(), 1.0, atol=1e-3)
+    assert_allclose((chance * among).sum(), -3.70, atol=0.01)
+    assert_allclose((pairs * among / 2).sum(), 2.0, atol=0.05)
+    assert (among.min(), among.max()) == (-13, 13)
+    assert LocalAlignment("PAM50")(["WW"], ["WW"])[0, 0] == 26
+
+
 # --- samples ------------------------------------------------------------------------------------------------------
 
 
@@ -351,7 +369,7 @@ def test_series_in_all_forms():
         (WeightedDegree(0), "d must be an int >= 1, got 0"),
         (WeightedDegree(2, shift=-1), "shift must be an int >= 0, got -1"),
         (LocalAlignment(gap_open=-1.0), "gap_open must be a float >= 0, got -1.0"),
-        (LocalAlignment("PAM250"), "substitution must be 'BLOSUM62', a dict of scores .* got 'PAM250'"),
+        (LocalAlignment("PAM250"), "substitution must be 'BLOSUM62', 'PAM50', a dict of scores .* got 'PAM250'"),
         (LocalAlignment({("a", "b"): 1.0}), r"substitution must have a score .* \('a', 'a'\) has none"),
         (LocalAlignment({("a", "b"): 1.0, ("b", "a"): 2.0, ("a", "a"): 1.0, ("b", "b"): 1.0}), "must be symmetric"),
         (AlignmentKernel(0.0), "beta must be a float > 0, got 0.0"),

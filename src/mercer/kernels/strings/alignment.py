@@ -64,9 +64,9 @@ class LocalAlignment(_Alignment):
 
     Parameters
     ----------
-    substitution : None, "BLOSUM62" or dict, default=None
-        The scores S of pairs of symbols: `match` and `mismatch`, the table for proteins, or a dict from pairs of
-        symbols to numbers (each pair once, or both ways with the same number).
+    substitution : None, "BLOSUM62", "PAM50" or dict, default=None
+        The scores S of pairs of symbols: `match` and `mismatch`, a table for proteins (PAM50 for close ones), or a
+        dict from pairs of symbols to numbers (each pair once, or both ways with the same number).
     match : float, default=1.0
         Score of two equal symbols, where there is no table.
     mismatch : float, default=-1.0
@@ -127,7 +127,7 @@ class AlignmentKernel(_Alignment):
     ----------
     beta : float, default=0.5
         How much the best alignments count more, beta > 0.
-    substitution : None, "BLOSUM62" or dict, default=None
+    substitution : None, "BLOSUM62", "PAM50" or dict, default=None
         As in `LocalAlignment`.
     match : float, default=1.0
         Score of two equal symbols, where there is no table.

@@ -7,7 +7,7 @@ import numpy as np
 from mercer.data.sequences import Sequences, check_symbols
 from mercer.data.symbols import symbol_keys
 
-__all__ = ["BLOSUM62", "SubstitutionTable"]
+__all__ = ["TABLES", "SubstitutionTable"]
 
 AMINO_ACIDS = "ARNDCQEGHILKMFPSTWYVBZX*"
 # Henikoff and Henikoff (1992), in half bits, as NCBI gives it; the part below the diagonal, row by row.
@@ -37,6 +37,34 @@ BLOSUM62 = """
  0 -1 -1 -1 -2 -1 -1 -1 -1 -1 -1 -1 -1 -1 -2  0  0 -2 -1 -1 -1 -1 -1
 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4  1
 """
+# Dayhoff, Schwartz and Orcutt (1978), fifty changes per hundred residues, in half bits, as NCBI gives it.
+PAM50 = """
+  5
+ -5   8
+ -2  -4   7
+ -2  -7   2   7
+ -5  -6  -8 -11   9
+ -3   0  -2  -1 -11   8
+ -1  -7  -1   3 -11   2   7
+ -1  -7  -2  -2  -7  -5  -3   6
+ -5   0   1  -2  -6   2  -3  -7   9
+ -3  -4  -4  -6  -5  -6  -4  -8  -7   8
+ -5  -7  -6 -10 -12  -4  -7  -9  -5   0   6
+ -5   1   0  -3 -11  -2  -3  -6  -4  -5  -6   6
+ -4  -3  -6  -8 -11  -3  -5  -7  -8   0   2  -1  10
+ -7  -8  -7 -12 -10 -10 -11  -8  -5  -1  -1 -11  -3   9
+  0  -3  -4  -6  -6  -2  -4  -4  -3  -7  -6  -5  -6  -8   8
+  0  -2   1  -2  -2  -4  -3  -1  -4  -5  -7  -3  -4  -5  -1   6
+  0  -5  -1  -3  -6  -4  -4  -4  -5  -1  -5  -2  -3  -7  -3   1   6
+-11  -1  -7 -12 -13 -10 -13 -12  -6 -11  -5  -9 -10  -3 -11  -4 -10  13
+ -6  -8  -3  -9  -3  -9  -7 -11  -2  -5  -5  -8  -8   3 -11  -5  -5  -4   9
+ -1  -6  -6  -6  -5  -5  -5  -4  -5   3  -1  -7   0  -6  -4  -4  -2 -12  -6   7
+ -2  -5   5   6  -9  -2   2  -2   0  -5  -7  -1  -7  -9  -5  -1  -2  -8  -5  -6   5
+ -2  -2  -1   2 -11   6   6  -4   0  -5  -5  -2  -4 -11  -3  -3  -4 -11  -8  -5   1   6
+ -2  -4  -2  -4  -7  -3  -3  -4  -4  -3  -5  -4  -4  -6  -4  -2  -2  -9  -6  -3  -3  -3  -4
+-13 -13 -13 -13 -13 -13 -13 -13 -13 -13 -13 -13 -13 -13 -13 -13 -13 -13 -13 -13 -13 -13 -13   1
+"""
+TABLES = {"BLOSUM62": BLOSUM62, "PAM50": PAM50}
 
 
 class NumberedSequences(Sequences):
@@ -56,11 +84,12 @@ class SubstitutionTable:
 
     @classmethod
     def of(cls, given: Any) -> "SubstitutionTable":
-        """From the name "BLOSUM62", or from scores by pairs of symbols."""
-        problem = f"substitution must be 'BLOSUM62', a dict of scores by pairs of symbols or None, got {given!r}."
-        if isinstance(given, str) and given == "BLOSUM62":
+        """From the name of a table for proteins, or from scores by pairs of symbols."""
+        names = ", ".join(map(repr, TABLES))
+        problem = f"substitution must be {names}, a dict of scores by pairs of symbols or None, got {given!r}."
+        if isinstance(given, str) and given in TABLES:
             scores = np.zeros((len(AMINO_ACIDS), len(AMINO_ACIDS)))
-            scores[np.tril_indices(len(AMINO_ACIDS))] = np.array(BLOSUM62.split(), dtype=np.float64)
+            scores[np.tril_indices(len(AMINO_ACIDS))] = np.array(TABLES[given].split(), dtype=np.float64)
             return cls(AMINO_ACIDS, scores + np.tril(scores, -1).T)
         if not isinstance(given, dict) or not given or not all(isinstance(k, tuple) and len(k) == 2 for k in given):
             raise ValueError(problem)
