@@ -12,7 +12,7 @@ LEVEL = 0.5
 
 
 class LevelMethod(KernelWeightsSolver):
-    """The level method: the nearest weights where all cuts so far are below a level between the bounds. [CY §3.8; 1]_
+    """The level method: the nearest weights where all cuts so far are below a level between the bounds. [CY §3.8] [1]_
 
     As in column generation every trial is a cut, a linear function below J. But the lowest point of few cuts can be far
     from the optimum; so the point nearest to the last weights is taken at which they are as low as a value between the

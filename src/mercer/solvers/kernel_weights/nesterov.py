@@ -16,7 +16,7 @@ ROUNDING = 1e-12
 
 
 class Accelerated(KernelWeightsSolver):
-    """Nesterov's accelerated gradient steps, for a J that a ridge has made smooth. [CY eq 3.65; 1]_
+    """Nesterov's accelerated gradient steps, for a J that a ridge has made smooth. [CY eq 3.65] [1]_
 
     With a ridge on the diagonal of every kernel matrix the solution of the machine is unique and follows the weights
     without jumps: the gradient of J, minus the energies, has a Lipschitz constant. It is found by trial: it grows until

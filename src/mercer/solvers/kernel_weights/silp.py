@@ -7,7 +7,7 @@ __all__ = ["SemiInfinite"]
 
 
 class SemiInfinite(KernelWeightsSolver):
-    """Column generation: the lowest point of all cuts so far is tried next. [CY eqs 3.57-3.63; 1]_
+    """Column generation: the lowest point of all cuts so far is tried next. [CY eqs 3.57-3.63] [1]_
 
     Every trial is a cut, a linear function below J. The weights where the largest of them is smallest come from a
     linear programme, solved by HiGHS.

@@ -14,7 +14,7 @@ NEGLIGIBLE = 1e-10
 
 
 class ReducedGradient(KernelWeightsSolver):
-    """SimpleMKL: descent on the simplex along the reduced gradient, with a machine at every trial. [CY eq 3.64; 1]_
+    """SimpleMKL: descent on the simplex along the reduced gradient, with a machine at every trial. [CY eq 3.64] [1]_
 
     The derivatives of J are minus the energies of the kernels. The largest weight is written as one minus the others;
     weights of zero stay there while they would rather be negative. Along a direction the longest step is taken, which
