@@ -46,9 +46,9 @@ struct Machine {
 };
 
 struct Options {
-  double gap = 1e-4;                                          // wanted, relative to the objective
+  double gap = 1e-4;                                        // wanted, relative to the objective
   std::size_t max_rounds = 1000, rounds_per_variable = 10;  // the larger of both: pairs can crawl
-  std::size_t block = 16;                                     // variables
+  std::size_t block = 16;                                   // variables
 };
 
 struct Learnt {
