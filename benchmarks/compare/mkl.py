@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks import data
+from benchmarks.compare import easy_mkl
 from benchmarks.task import Quality, Results, Task, ratio
 from mercer import MKLClassifier
 from mercer.gram import MatrixGram
@@ -124,13 +125,15 @@ TASKS = [
 def summary(results: Results) -> dict | None:
     """How many times faster than others, and what is proved where there is no other."""
     said, numbers = [], {}
-    for task in TASKS:
+    for task in (*TASKS, *easy_mkl.TASKS):
         row = results.get(task.name)
         if not row or "median" not in row["mercer"]:
             continue
         ours = row["mercer"]
-        text = f"{task.title} {ours['median']:.3g} s, relative gap {ours['quality']['relative gap']:.1e}"
-        for other in row.keys() - {"mercer"}:
+        text = f"{task.title} {ours['median']:.3g} s"
+        if "relative gap" in ours["quality"]:
+            text += f", relative gap {ours['quality']['relative gap']:.1e}"
+        for other in (name for name in row if name != "mercer"):
             numbers[f"{task.name} {other}"] = ratio(row, other)
             text += f", {'more than ' if 'over' in row[other] else ''}{ratio(row, other):.1f}× ({other})"
         said.append(text)
