@@ -105,6 +105,8 @@ class ConicProgramme:
         settings.max_threads = 1
         settings.time_limit = max_seconds
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
+        # Along power cones steps may be short for a while: by default that is where the package gives up.
+        settings.min_switch_step_length, settings.min_terminate_step_length = 1e-3, 1e-10
         rows, columns, values = (np.concatenate(part) for part in zip(*self._entries, strict=True))
         A = csc_array((values, (rows, columns)), shape=(self.n_rows, self.n_variables))
         P, q = csc_array(diags_array(np.concatenate(self._square))), np.concatenate(self._linear)
