@@ -297,6 +297,15 @@ def test_limits_are_told():
     assert len(told) == 2
 
 
+@pytest.mark.parametrize("scheme", ["ovo", "crammer_singer"])
+def test_what_is_counted_are_weights_not_steps_of_the_machine(scheme):
+    X, y = two_classes()
+    with pytest.warns(ConvergenceWarning, match="max_iter") as told:
+        machine = MKLClassifier(max_iter=1, gap_tol=1e-8, ridge=1e-3, multi_class=scheme).fit(X, y)
+    assert len(told) == 1
+    assert (machine.weights_result_.status, machine.result_.status) == ("max_iter", "solved")
+
+
 def test_warm_start():
     X, y = two_classes()
     machine = MKLClassifier(warm_start=True).fit(X, y)

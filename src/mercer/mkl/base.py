@@ -24,7 +24,7 @@ from mercer.problems import (
     Simplex,
     WeightSet,
 )
-from mercer.solvers import Solver, SolverResult, warn_unless_solved
+from mercer.solvers import SMO, BlockDescent, SolverResult, warn_unless_solved
 from mercer.solvers.kernel_weights import KernelWeightsResult, KernelWeightsSolver
 from mercer.svm.base import SupportVectorMachine
 
@@ -259,8 +259,10 @@ class MultipleKernels(SupportVectorMachine):
         found = self._weights_solver(problem.weights).solve(problem, start, self.callback)
         if not stack.ridge:
             return found, found.parts
-        # The ridge was there to learn the weights; the machine has none.
-        solver: Solver = self._solver()
+        # The ridge was there to learn the weights; the machine has none. And max_iter counts weights, not its steps.
+        solver: Any = self._solver()
+        if isinstance(solver, SMO | BlockDescent) and solver is not self.solver:
+            solver.set_params(max_iter=None)
         over = problem.over(stack.exact(found.weights, ridged=False))
         return found, [solver.solve(one, part.a) for one, part in zip(over, found.parts, strict=True)]
 
