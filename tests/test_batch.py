@@ -19,7 +19,7 @@ from mercer.problems import DualProblem, DualProblems, soft_margin
 from mercer.segments import Segments, joined
 from mercer.solvers import SMO, SolverResult, SolverResults, certify, combine
 from mercer.solvers import base as solvers_base
-from mercer.svm import SVC, NuSVC, classification
+from mercer.svm import SVC, NuSVC, margins
 
 
 def problems_of_many_kinds():
@@ -245,7 +245,7 @@ def test_no_python_for_every_pair(monkeypatch):
 def test_problems_that_are_written_down_in_several_goes(make, monkeypatch):
     X, y = corners(5)
     at_once = make().fit(X, y)
-    monkeypatch.setattr(classification, "AT_ONCE", 100)
+    monkeypatch.setattr(margins, "AT_ONCE", 100)
     in_parts = make().fit(X, y)
     assert_array_equal(at_once.dual_coef_.toarray(), in_parts.dual_coef_.toarray())
     assert_array_equal(at_once.intercept_, in_parts.intercept_)
@@ -257,7 +257,7 @@ def test_problems_that_are_written_down_in_several_goes(make, monkeypatch):
 
 def test_warm_start_in_several_goes(monkeypatch):
     """Every go finds the last solutions of its own problems."""
-    monkeypatch.setattr(classification, "AT_ONCE", 100)
+    monkeypatch.setattr(margins, "AT_ONCE", 100)
     X, y = corners(5)
     machine = SVC(warm_start=True).fit(X, y)
     steps = machine.n_iter_
@@ -265,8 +265,8 @@ def test_warm_start_in_several_goes(monkeypatch):
 
 
 def test_stretches(monkeypatch):
-    monkeypatch.setattr(classification, "AT_ONCE", 10)
-    found = list(classification.stretches(np.array([3, 3, 4, 1, 20, 9, 1])))
+    monkeypatch.setattr(margins, "AT_ONCE", 10)
+    found = list(margins.stretches(np.array([3, 3, 4, 1, 20, 9, 1])))
     assert found == [range(3), range(3, 4), range(4, 5), range(5, 7)]
 
 

@@ -11,7 +11,7 @@ from sklearn.svm import _base, _classes
 from mercer.compat.sklearn import SVC, NuSVC
 from mercer.compat.sklearn.layout import pairs_of
 from mercer.compat.sklearn.probability import class_probabilities, folds
-from mercer.svm import classification
+from mercer.svm import SVC, margins
 
 # scikit-learn 1.9 deprecates the parameter and its attributes.
 pytestmark = pytest.mark.filterwarnings("ignore:.*prob:FutureWarning")
@@ -111,11 +111,11 @@ def test_folds():
 
 def test_no_warning_but_scikit_learns(monkeypatch):
     told = []
-    monkeypatch.setattr(classification, "warn_unless_solved", lambda *about: told.append(about))
+    monkeypatch.setattr(margins, "warn_unless_solved", lambda *about: told.append(about))
     X, y = training_set(SVC())
     SVC(probability=True).fit(X, y)
     assert not told
-    classification.SVC(probability=True).fit(X, y)
+    SVC(probability=True).fit(X, y)
     assert told  # of the folds
 
 

@@ -23,7 +23,7 @@ from mercer.multiclass import (
     as_scheme,
 )
 from mercer.solvers import BlockDescent, JointResult
-from mercer.svm import SVC, NuSVC, classification
+from mercer.svm import SVC, NuSVC, margins
 
 every_scheme = pytest.mark.parametrize("make", SCHEMES.values(), ids=SCHEMES.keys())
 for_two = {name: make for name, make in SCHEMES.items() if not isinstance(make(), (JointScheme, OwnMachines))}
@@ -343,7 +343,7 @@ def test_a_thousand_classes(scheme):
 
 @pytest.mark.parametrize("scheme", ["ovo", "dag"])
 def test_more_pairs_than_are_written_down_at_once(scheme, monkeypatch):
-    monkeypatch.setattr(classification, "AT_ONCE", 10_000)
+    monkeypatch.setattr(margins, "AT_ONCE", 10_000)
     K = 150
     centres = np.random.default_rng(0).normal(size=(K, 5)) * 5
     X, y = np.concatenate([centres - 0.1, centres + 0.1]), np.tile(np.arange(K), 2)
