@@ -8,10 +8,11 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 from sklearn.svm import _base, _classes
 
+from mercer import svm
 from mercer.compat.sklearn import SVC, NuSVC
 from mercer.compat.sklearn.layout import pairs_of
 from mercer.compat.sklearn.probability import class_probabilities, folds
-from mercer.svm import SVC, margins
+from mercer.svm import margins
 
 # scikit-learn 1.9 deprecates the parameter and its attributes.
 pytestmark = pytest.mark.filterwarnings("ignore:.*prob:FutureWarning")
@@ -115,7 +116,7 @@ def test_no_warning_but_scikit_learns(monkeypatch):
     X, y = training_set(SVC())
     SVC(probability=True).fit(X, y)
     assert not told
-    SVC(probability=True).fit(X, y)
+    svm.SVC(probability=True).fit(X, y)
     assert told  # of the folds
 
 
