@@ -65,7 +65,11 @@ class Simplex(WeightSet):
         return self.scaled(np.sqrt(squares))
 
     def scaled(self, d):
-        return d / d.sum()
+        return d / self.norm(d)
+
+    def norm(self, d: np.ndarray) -> float:
+        """The sum."""
+        return float(d.sum())
 
     def project(self, v: np.ndarray) -> np.ndarray:
         """The nearest point of the simplex."""
@@ -230,7 +234,7 @@ class Groups(WeightSet):
     def __init__(self, labels: Any, p: float = 2.0):
         _, self.members = np.unique(np.asarray(labels), return_inverse=True)
         self.p = float(p)
-        self.inside: WeightSet = Simplex() if p == 1 else NormBall(p)
+        self.inside: Simplex | NormBall = Simplex() if p == 1 else NormBall(p)
         self.parts = [np.flatnonzero(self.members == g) for g in range(self.members.max() + 1)]
 
     def best(self, energies):
@@ -252,8 +256,7 @@ class Groups(WeightSet):
         return weights * (norms / norms.sum())[self.members]
 
     def scaled(self, d):
-        norms = [self._norm_within(d[part]) for part in self.parts]
-        return d / sum(norms)
+        return d / sum(self.inside.norm(d[part]) for part in self.parts)
 
     def uniform(self, n_kernels):
         # Groups of equal size, whatever the number of their members.
@@ -261,9 +264,6 @@ class Groups(WeightSet):
         for part in self.parts:
             weights[part] = self.inside.uniform(len(part)) / len(self.parts)
         return weights
-
-    def _norm_within(self, d: np.ndarray) -> float:
-        return self.inside.norm(d) if isinstance(self.inside, NormBall) else float(d.sum())
 
 
 @dataclass(frozen=True, eq=False)
