@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from mercer.calibration.calibration import fit_calibration
 from mercer.calibration.folds import HeldOut, fold_machines, fold_splitter
 from mercer.mkl.algorithms import rule_for
 from mercer.mkl.base import MultipleKernels
@@ -245,6 +244,5 @@ default="ovo"
         splits = fold_splitter(FOLDS, self.random_state)(X, codes, weight, self.classes_)
         machine = clone(self).set_params(probability=False)
         given = None if sample_weight is None else weight
-        seen = HeldOut.joined([part for _, part in fold_machines(machine, X, labels, codes, given, splits)])
-        counted = seen._replace(weight=seen.weight * self._class_weights(seen.codes, seen.weight))
-        self.calibration_ = fit_calibration(counted, len(self.classes_), "sigmoid", "corrected", ())
+        folds = fold_machines(machine, X, labels, codes, given, splits)
+        self._learn_sigmoid(HeldOut.joined([held_out for _, held_out in folds]), ())

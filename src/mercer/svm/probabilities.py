@@ -42,12 +42,14 @@ class Probabilities(ABC):
     def _fit_calibrated(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Fit, with folds, and learn a sigmoid from what they held out."""
         _, held_out = self._fit_folds(X, y, sample_weight, fold_splitter(FOLDS, self.random_state))
+        self._learn_sigmoid(held_out, pairs_of(self, len(self.classes_)))
+
+    def _learn_sigmoid(self, held_out: HeldOut, pairs: Any) -> None:
+        """Learn it from decision values: of these pairs of classes, or scores if there are none."""
         # A class that counts more does so in its probabilities too: else they would undo it in predictions.
         weight = held_out.weight * self._class_weights(held_out.codes, held_out.weight)
-        n_classes = len(self.classes_)
-        self.calibration_ = fit_calibration(
-            held_out._replace(weight=weight), n_classes, "sigmoid", "corrected", pairs_of(self, n_classes)
-        )
+        counted = held_out._replace(weight=weight)
+        self.calibration_ = fit_calibration(counted, len(self.classes_), "sigmoid", "corrected", pairs)
 
     @property
     def _folds_share_rows(self) -> bool:
