@@ -264,6 +264,16 @@ def test_probabilities_agree_with_predictions():
     assert_array_equal(machine.predict(X), machine.classes_[machine.predict_proba(X).argmax(axis=1)])
 
 
+def test_weights_are_learnt_anew_in_every_fold_of_a_calibration(monkeypatch):
+    seen = []
+    learn = MKLClassifier._learn_weights
+    monkeypatch.setattr(
+        MKLClassifier, "_learn_weights", lambda self, *about: seen.append(self._stack.n) or learn(self, *about)
+    )
+    MKLClassifier(["linear", "rbf"], probability=True).fit(*two_classes(80))
+    assert seen == [80, *[64] * 5]
+
+
 def test_norms_from_sparse_to_equal():
     X, y = two_classes()
     terms = family(RBF(), gamma=np.logspace(-2, 2, 9))
