@@ -353,7 +353,7 @@ def test_the_conic_route_refuses_sets_that_it_does_not_know():
         pass
 
     class Other(WeightSet):
-        best, cheapest, scaled = Simplex.best, Simplex.cheapest, Simplex.scaled
+        best, cheapest, scaled, norm = Simplex.best, Simplex.cheapest, Simplex.scaled, Simplex.norm
 
     assert solve(Conic, random_weights_problem("hinge", 0, Shrunk())).status == "solved"
     with pytest.raises(TypeError, match="Conic needs weights in a set that it knows, got Other"):
