@@ -13,6 +13,7 @@ void bind_joint_linear(nanobind::module_& m);
 void bind_linear(nanobind::module_& m);
 void bind_machines(nanobind::module_& m);
 void bind_models(nanobind::module_& m);
+void bind_planes(nanobind::module_& m);
 void bind_rankings(nanobind::module_& m);
 void bind_sets(nanobind::module_& m);
 void bind_smo(nanobind::module_& m);
@@ -22,7 +23,7 @@ void bind_trees(nanobind::module_& m);
 }  // namespace mercer::bind
 
 NB_MODULE(_native, m) {
-  m.doc() = "The loops NumPy cannot do. Functions and arrays only; everything is checked in Python first.";
+  m.doc() = "The loops NumPy cannot do. Functions and arrays, and a class where state is kept; everything is checked in Python first.";
   mercer::bind::bind_elimination(m);
   mercer::bind::bind_features(m);
   mercer::bind::bind_graphs(m);
@@ -33,6 +34,7 @@ NB_MODULE(_native, m) {
   mercer::bind::bind_linear(m);
   mercer::bind::bind_machines(m);
   mercer::bind::bind_models(m);
+  mercer::bind::bind_planes(m);
   mercer::bind::bind_rankings(m);
   mercer::bind::bind_sets(m);
   mercer::bind::bind_smo(m);

@@ -23,6 +23,7 @@ from . import ridge as ridge
 from . import rvm as rvm
 from . import selection as selection
 from . import solvers as solvers
+from . import structured as structured
 from . import svm as svm
 from . import threads as threads
 from . import version_space as version_space
@@ -63,6 +64,7 @@ from .selection import Tuned as Tuned
 from .selection import TunedOneClassSVM as TunedOneClassSVM
 from .selection import TunedSVC as TunedSVC
 from .selection import TunedSVR as TunedSVR
+from .structured import StructuredSVM as StructuredSVM
 from .svm import SVC as SVC
 from .svm import SVDD as SVDD
 from .svm import SVR as SVR

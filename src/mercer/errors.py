@@ -3,7 +3,16 @@
 All of them are ``ValueError``, so that code written for scikit-learn keeps working.
 """
 
-__all__ = ["DomainError", "IndefiniteError", "InfeasibleError", "JournalError", "NotSeparableError", "SingularError"]
+__all__ = [
+    "DomainError",
+    "IndefiniteError",
+    "InfeasibleError",
+    "JournalError",
+    "LossError",
+    "NotSeparableError",
+    "OracleError",
+    "SingularError",
+]
 
 
 class DomainError(ValueError):
@@ -37,6 +46,14 @@ class JournalError(ValueError):
 
     It is of other data or of another search, damaged, no journal at all, or in use by another process.
     """
+
+
+class LossError(ValueError):
+    """A loss of structured outputs is no loss: not zero for the right output, or not positive for a wrong one."""
+
+
+class OracleError(ValueError):
+    """An oracle of structured outputs has found something worse than the right output, which it may always return."""
 
 
 class SingularError(ValueError):

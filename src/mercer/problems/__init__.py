@@ -12,6 +12,7 @@ from mercer.problems.regression import epsilon_tube, nu_tube, pinball
 from mercer.problems.regularized import RegularizedProblem
 from mercer.problems.simplex import BlockSimplexProblem
 from mercer.problems.sparse_bayes import Gamma, SparseBayesProblem
+from mercer.problems.structured import Planes, StructuredProblem
 
 __all__ = [
     "BlockSimplexProblem",
@@ -26,9 +27,11 @@ __all__ = [
     "LogisticProblem",
     "NormBall",
     "Offsets",
+    "Planes",
     "RegularizedProblem",
     "Simplex",
     "SparseBayesProblem",
+    "StructuredProblem",
     "WeightSet",
     "crammer_singer",
     "enclosing_ball",

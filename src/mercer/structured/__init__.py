@@ -1,0 +1,7 @@
+"""Structured outputs: sequences, trees, taxonomies, rankings and sets of labels, learnt with a large margin."""
+
+from mercer.structured.base import StructuredModel
+from mercer.structured.multiclass import Multiclass
+from mercer.structured.svm import StructuredSVM
+
+__all__ = ["Multiclass", "StructuredModel", "StructuredSVM"]
