@@ -114,7 +114,7 @@ class PlaneSet {
         poll();
       }
       if (2.0 * before > last && blocks_.size() > 1 && saved_ >= enough_) {
-        enough_ = leap(saved_, poll) ? 2 * saved_ : saved_;
+        enough_ = leap(saved_, poll);
         saved_ = 0;
       }
       last = before;
@@ -276,9 +276,11 @@ class PlaneSet {
     return any;
   }
 
-  // Newton steps on all multipliers that are not zero, of all blocks at once, in which not more entries of planes are
-  // read than allowed: whether these were too few.
-  bool leap(std::size_t allowed, const std::function<void()>& poll) {
+  // Newton steps on all multipliers that are not zero, of all blocks at once, in which not many more entries of planes
+  // are read than allowed: so many were read or, where these were too few, twice as many as allowed.
+  std::size_t leap(std::size_t allowed, const std::function<void()>& poll) {
+    std::size_t work = 0;
+    std::vector<double> sum(features());
     while (true) {
       std::vector<Plane*> free;
       std::vector<std::size_t> starts{0};
@@ -294,35 +296,36 @@ class PlaneSet {
       }
       const std::size_t m = free.size();
       std::vector<double> slopes(m), multipliers(m), amounts(m);
-      double curvature = 0.0;
+      double curvature = 0.0, terms = 0.0;
       std::size_t entries = 0;
       for (std::size_t k = 0; k < m; ++k) {
         entries += 2 * free[k]->columns.size();
-        slopes[k] = free[k]->loss - product(*free[k], w_);
+        const double score = product(*free[k], w_);
+        slopes[k] = free[k]->loss - score;
         multipliers[k] = free[k]->a;
+        terms += multipliers[k] * (std::abs(free[k]->loss) + std::abs(score));
         curvature = std::max(curvature, free[k]->products.back());
       }
       const auto through_features = [&](const std::vector<double>& v, std::vector<double>& out) {
         poll();
-        std::fill(scratch_.begin(), scratch_.end(), 0.0);
+        std::fill(sum.begin(), sum.end(), 0.0);
         for (std::size_t k = 0; k < m; ++k) {
           for (std::size_t e = 0; e < free[k]->columns.size(); ++e) {
-            scratch_[free[k]->columns[e]] += v[k] * free[k]->values[e];
+            sum[free[k]->columns[e]] += v[k] * free[k]->values[e];
           }
         }
-        for (std::size_t k = 0; k < m; ++k) out[k] = product(*free[k], scratch_);
-        allowed -= std::min(allowed, entries);
+        for (std::size_t k = 0; k < m; ++k) out[k] = product(*free[k], sum);
+        work += entries;
       };
-      const std::size_t steps = allowed / std::max<std::size_t>(1, entries);
-      if (steps < 2) return true;  // the last is for a look beyond the bounds
+      const std::size_t steps = (allowed - std::min(allowed, work)) / std::max<std::size_t>(1, entries);
+      if (steps < 2) return 2 * allowed;  // the last is for a look at what is gained
       const Step made = newton_step(slopes, multipliers, starts, curvature, steps - 1, through_features, amounts);
-      std::fill(scratch_.begin(), scratch_.end(), 0.0);
-      if (!(made.gain > 0.0)) return false;
+      if (!(made.gain > rounding * terms)) return work;
       for (std::size_t k = 0; k < m; ++k) {
         free[k]->a = std::max(0.0, multipliers[k] + amounts[k]);
         move(*free[k], free[k]->a - multipliers[k]);
       }
-      if (!made.vanished) return allowed < 2 * entries;
+      if (!made.vanished) return work;
     }
   }
 
@@ -350,17 +353,15 @@ class PlaneSet {
     keep_sums(left);
     towards = left;
     std::fill(d.begin(), d.end(), 0.0);
-    double square = inner(left, left), bend = 0.0;  // bend: d'Kd
+    double square = inner(left, left), length = 1.0;
     const double first = square;
-    double length = 1.0;
     for (std::size_t step = 0; step < most && square > residual * first; ++step) {
       product(towards, product_of);
       keep_sums(product_of);
       const double along = inner(towards, product_of);
       if (!(along > flat * curvature * inner(towards, towards))) {  // as far as multipliers go
         d = towards;
-        bend = 0.0;
-        length = std::numeric_limits<double>::infinity();
+        length = along > 0.0 ? square / along : std::numeric_limits<double>::infinity();
         break;
       }
       const double stride = square / along;
@@ -368,12 +369,11 @@ class PlaneSet {
         d[k] += stride * towards[k];
         left[k] -= stride * product_of[k];
       }
-      bend += stride * square;  // directions are conjugate
       const double before = square;
       square = inner(left, left);
       for (std::size_t k = 0; k < m; ++k) towards[k] = left[k] + square / before * towards[k];
     }
-    return bounded(slopes, multipliers, starts, product, d, bend, length);
+    return bounded(slopes, multipliers, starts, product, d, length);
   }
 
   // As much of a step d, at most `length` times it, as leaves all multipliers >= 0: up to the first that vanishes or,
@@ -381,7 +381,7 @@ class PlaneSet {
   template <class Product>
   static Step bounded(const std::vector<double>& slopes, const std::vector<double>& multipliers,
                       const std::vector<std::size_t>& starts, const Product& product, std::vector<double>& d,
-                      double bend, double length) {
+                      double length) {
     const std::size_t m = d.size();
     double first = length;
     std::size_t vanished = m;
@@ -392,12 +392,14 @@ class PlaneSet {
       }
     }
     if (first == std::numeric_limits<double>::infinity()) return {};
-    double gain = first * (inner(slopes, d) - 0.5 * first * bend);
     std::vector<double> best(m), beyond(m), product_of(m);
     for (std::size_t k = 0; k < m; ++k) best[k] = k == vanished ? -multipliers[k] : first * d[k];
-    // Without curvature, ever farther as long as it pays.
-    const bool whole = length == 1.0;
-    for (length = whole ? 1.0 : 4.0 * first; vanished < m; length *= 4.0) {
+    const auto gain_of = [&](const std::vector<double>& amounts) {
+      product(amounts, product_of);
+      return inner(slopes, amounts) - 0.5 * inner(amounts, product_of);
+    };
+    double gain = gain_of(best);
+    for (length = 4.0 * first; vanished < m; length *= 4.0) {  // as long as it pays
       for (std::size_t g = 0; g + 1 < starts.size(); ++g) {
         double total = 0.0, clipped = 0.0;
         for (std::size_t k = starts[g]; k < starts[g + 1]; ++k) {
@@ -409,12 +411,10 @@ class PlaneSet {
           beyond[k] = beyond[k] * (total / clipped) - multipliers[k];
         }
       }
-      product(beyond, product_of);
-      const double farther = inner(slopes, beyond) - 0.5 * inner(beyond, product_of);
+      const double farther = gain_of(beyond);
       if (!(farther > gain)) break;
       gain = farther;
       best = beyond;
-      if (whole) break;
     }
     d = best;
     return {gain, vanished < m};

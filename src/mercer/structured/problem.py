@@ -61,6 +61,8 @@ class ModelProblem(StructuredProblem):
             loss = float(self.model.loss(self.Y[i], self.Y[i]))
             if loss != 0:
                 raise LossError(f"loss must be 0 for the right output, got {loss!r} for that of sample {i}.")
+        if type(self.model).differences is StructuredModel.differences:  # others need not make features one by one
+            self._check_features(self.X, self.Y, np.arange(self.n))
 
     def planes(self, w: np.ndarray, samples: np.ndarray) -> Planes:
         """The highest plane at w of each of some samples, with what is wrong with the model named."""
@@ -87,24 +89,23 @@ class ModelProblem(StructuredProblem):
             psi = csr_array(self.model.differences(X, Y, outputs))
             wrong = psi.shape != (len(samples), self.size) or not np.isfinite(psi.data).all()
         except ValueError:
-            self._check_features(X, Y, outputs, samples)
+            self._check_features(X, outputs, samples)
             raise
         if wrong:
-            self._check_features(X, Y, outputs, samples)
+            self._check_features(X, outputs, samples)
             raise ValueError(f"differences must be finite, of shape {(len(samples), self.size)}, got {psi.shape}.")
         return psi
 
-    def _check_features(self, X: Any, Y: Any, outputs: Sequence[Any], samples: np.ndarray) -> None:
+    def _check_features(self, X: Any, outputs: Sequence[Any], samples: np.ndarray) -> None:
         """Name the sample whose features are wrong, if there is one."""
-        for x, *both, i in zip(X, Y, outputs, samples.tolist(), strict=True):
-            for y in both:
-                row = as_row(self.model.joint_feature(x, y))
-                if row.shape != (1, self.size):
-                    raise ValueError(
-                        f"joint_feature must have {self.size} entries, got {row.shape[1]} for sample {i} with {y!r}."
-                    )
-                if not np.isfinite(row.data).all():
-                    raise ValueError(f"joint_feature must be finite, got NaN or infinity for sample {i} with {y!r}.")
+        for x, y, i in zip(X, outputs, samples.tolist(), strict=True):
+            row = as_row(self.model.joint_feature(x, y))
+            if row.shape != (1, self.size):
+                raise ValueError(
+                    f"joint_feature must have {self.size} entries, got {row.shape[1]} for sample {i} with {y!r}."
+                )
+            if not np.isfinite(row.data).all():
+                raise ValueError(f"joint_feature must be finite, got NaN or infinity for sample {i} with {y!r}.")
 
     def _check(self, planes: Planes, w: np.ndarray, samples: np.ndarray, Y: Any, outputs: Sequence[Any]) -> None:
         wrong = ~(np.isfinite(planes.loss) & (planes.loss >= 0))
