@@ -44,6 +44,7 @@ class Multiclass(StructuredModel):
     array(['a', 'b'], dtype='<U1')
     """
 
+    portion = 512
     _parameters: ClassVar[dict[str, Any]] = {"bias": Number(0)}
 
     def __init__(self, features=None, bias=0.0, cost_matrix=None):
