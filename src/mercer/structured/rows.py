@@ -7,24 +7,25 @@ from scipy.sparse import csr_array, hstack, issparse
 from sklearn.base import clone
 from sklearn.utils import check_array
 
+from mercer.features import ExplicitFeatures
 from mercer.kernels import Kernel
 
 __all__ = ["fitted_features", "paired_rows", "rows_of"]
 
 
 def fitted_features(features: Any, X: Any) -> Any:
-    """A copy of a transformer, fitted to samples; a kernel with features, resolved; None stays None.
+    """A copy of a transformer, fitted to samples; None stays None.
 
     Parameters
     ----------
     features : transformer, Kernel or None
-        With `fit` and `transform`, such as a vectorizer of scikit-learn; or a kernel with explicit features.
+        With `fit` and `transform`, such as a vectorizer of scikit-learn; of a kernel, its `ExplicitFeatures`.
     X : samples
     """
     if features is None:
         return None
     if isinstance(features, Kernel):
-        return features.resolve(X)
+        features = ExplicitFeatures(features)
     if not (hasattr(features, "fit") and hasattr(features, "transform")):
         raise TypeError(f"features must be a transformer, a kernel with features or None, got {features!r}.")
     return clone(features).fit(X)
@@ -39,9 +40,7 @@ def rows_of(features: Any, X: Any, bias: float = 0.0) -> Any:
     X : samples
     bias : float, default=0.0
     """
-    if isinstance(features, Kernel):
-        X = features.features(X)
-    elif features is not None:
+    if features is not None:
         X = features.transform(X)
     X = check_array(X, accept_sparse="csr", dtype=np.float64)
     if issparse(X):
