@@ -150,7 +150,5 @@ def test_what_is_refused(monkeypatch):
 def test_a_programme_that_the_package_gives_up(monkeypatch):
     solve_it = ConicProgramme.solve
     monkeypatch.setattr(ConicProgramme, "solve", lambda *given: replace(solve_it(*given), status="NumericalError"))
-    with pytest.raises(
-        ArithmeticError, match="gave up on the programme of sdp_weights .NumericalError.; raise tol=1e-0"
-    ):
+    with pytest.raises(ArithmeticError, match=r"gave up on .* sdp_weights \(NumericalError\); raise tol=1e-08"):
         sdp_weights([np.eye(4)], [0, 0, 1, 1])
