@@ -140,6 +140,8 @@ def test_degenerate_kernels(Solver, kernels):
     assert result.status == "solved"
     best = min(machines_at(problem, corner) for corner in np.eye(len(kernels)))
     assert result.objective <= best * (1 + 1e-5)
+    for k, kernel in enumerate(kernels):
+        assert len({result.weights[j] for j, other in enumerate(kernels) if other == kernel}) == 1, k  # twins share
 
 
 @pytest.mark.parametrize("Solver", [NewtonMethod, LevelMethod, ProjectedGradient])
@@ -436,6 +438,17 @@ def test_nearest_point_below_a_level():
         options={"ftol": 1e-14},
     )
     assert_allclose(found, slow.x, atol=1e-5)
+
+
+def test_points_are_below_a_level_however_roughly_they_are_found(monkeypatch):
+    search, tried = searched(widths(), gap_tol=1e-6)
+    linear, energies = cut_arrays(tried)
+    cuts = cuts_of(search, tried)
+    lowest = cuts.lowest()
+    level = search.lower + 0.3 * (search.upper - search.lower)
+    monkeypatch.setattr("mercer.solvers.kernel_weights.cuts.EXACT", {"maxiter": 1})
+    found = cuts.nearest_below(level, search.best.weights, lowest)
+    assert (linear - energies @ found).max() <= level * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("squared", [False, True])
