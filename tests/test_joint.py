@@ -263,6 +263,16 @@ def test_early_stops_are_certified(build, bias, n):
         assert result.imbalance <= 1e-12 * max(1.0, result.a.sum())
 
 
+def test_several_problems():
+    problems = [random_joint(build, seed, True) for build in BUILDERS for seed in (0, 1)]
+    alone = [BlockDescent(n_threads=1).solve(problem) for problem in problems]
+    for threads in (1, 3):
+        together = BlockDescent(n_threads=threads).solve_many(problems)
+        assert [result.objective for result in together] == [result.objective for result in alone]
+    again = BlockDescent().solve_many(problems, [result.a for result in alone])
+    assert sum(result.n_iter for result in again) < 0.5 * sum(result.n_iter for result in alone)
+
+
 def test_other_limits():
     X, label = classes(900)
     problem = weston_watkins(make_gram(RBF(gamma=0.5), X), label, np.full(900, 5.0))

@@ -1,6 +1,7 @@
 """Weights of either sign: what they must satisfy, and where they are those of positive weights."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from mercer.gram import GramStack, MatrixGram
 from mercer.kernels import RBF, Indexed, Linear, Polynomial
 from mercer.mkl import sdp_weights
 from mercer.problems import KernelWeightsProblem, Simplex, soft_margin
+from mercer.solvers.cones import ConicProgramme
 from mercer.solvers.kernel_weights import Conic
 
 AGREEMENT = 1e-5
@@ -143,3 +145,10 @@ def test_what_is_refused(monkeypatch):
     monkeypatch.setitem(sys.modules, "clarabel", None)
     with pytest.raises(ImportError, match=r"sdp_weights needs the package clarabel.*mercer\[conic\]"):
         sdp_weights([K], y)
+
+
+def test_a_programme_that_the_package_gives_up(monkeypatch):
+    solve_it = ConicProgramme.solve
+    monkeypatch.setattr(ConicProgramme, "solve", lambda *given: replace(solve_it(*given), status="NumericalError"))
+    with pytest.raises(ArithmeticError, match=r"gave up on .* sdp_weights \(NumericalError\); raise tol=1e-08"):
+        sdp_weights([np.eye(4)], [0, 0, 1, 1])

@@ -178,6 +178,8 @@ def _solve(
     found = programme.solve(tol)
     if found.status.endswith("PrimalInfeasible"):
         raise InfeasibleError("No weighted sum of the matrices is positive semi-definite with a positive trace.")
+    if not found.solved:
+        raise ArithmeticError(f"Clarabel gave up on the programme of sdp_weights ({found.status}); raise tol={tol!r}.")
     return found.x[weights], found.bound
 
 

@@ -107,7 +107,7 @@ def _whitened(gram: Gram, part: DualProblem, free: np.ndarray, slopes: np.ndarra
     index, sign = part.index[free], part.sign[free]
     Q = sign[:, np.newaxis] * gram.square(index) * sign
     Q[np.diag_indices_from(Q)] += part.ridge[free]
-    jitter = JITTER * float(np.trace(Q)) / len(free)
+    jitter = JITTER * (float(np.trace(Q)) / len(free) or 1.0)
     while True:
         try:
             L = cholesky(Q + jitter * np.eye(len(free)), lower=True, check_finite=False)
