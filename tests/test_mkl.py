@@ -49,6 +49,12 @@ def test_names_functions_and_families_stand_for_kernels():
     assert machine.weights_.shape == (4,)
 
 
+def test_kernels_by_default():
+    machine = MKLClassifier().fit(*two_classes())
+    assert [type(kernel) for kernel in machine.kernels_] == [Linear, *[RBF] * 7]
+    assert not {"_stack", "_sizes", "_counts", "_targets"} & vars(machine).keys()  # matrices go when the fit is over
+
+
 def test_columns_of_a_table():
     X, y = table()
     machine = MKLClassifier(On("noise", Linear()) + On("signal", Linear())).fit(X, y)
@@ -255,6 +261,22 @@ def test_several_classes_share_weights_or_have_their_own():
     assert own.score(X, y) > 0.6
 
 
+def test_two_classes_have_one_set_of_weights():
+    X, y = two_classes()
+    own, shared = (MKLClassifier(["linear", "rbf"], multi_class="ovr", shared=one).fit(X, y) for one in (False, True))
+    assert_array_equal(own.weights_, shared.weights_)
+    assert_array_equal(own.decision_function(X), shared.decision_function(X))
+
+
+def test_samples_without_weight_are_none_for_one_objective_either():
+    X, _ = two_classes()
+    y, weight = np.arange(80) % 3, np.where(np.arange(80) < 20, 0.0, 1.0)
+    machine = MKLClassifier(["linear", RBF(gamma=1.0)], multi_class="crammer_singer", C=0.3)
+    some = clone(machine).fit(X, y, sample_weight=2.0 * weight)
+    alone = machine.set_params(C=0.6).fit(X[20:], y[20:])
+    assert_allclose(some.weights_, alone.weights_, atol=1e-12)
+
+
 @pytest.mark.parametrize("scheme", ["weston_watkins", "crammer_singer", "lee_lin_wahba"])
 def test_one_objective_for_all_classes(scheme):
     rng = np.random.default_rng(0)
@@ -318,6 +340,13 @@ def test_labels_of_groups_need_no_order():
     assert_array_equal(first.weights_, second.weights_)
 
 
+def test_a_family_is_in_the_group_of_its_label():
+    X, y = two_classes()
+    short = MKLClassifier([Widths(factors=[0.5, 2.0]), Linear()], groups=["round", "flat"], norm=2.0).fit(X, y)
+    long = MKLClassifier([*short.kernels_], groups=["round", "round", "flat"], norm=2.0).fit(X, y)
+    assert_array_equal(short.weights_, long.weights_)
+
+
 def test_limits_are_told():
     X, y = two_classes()
     with pytest.warns(ConvergenceWarning, match=r"weights did not reach .*max_iter"):
@@ -341,8 +370,9 @@ def test_what_is_counted_are_weights_not_steps_of_the_machine(scheme):
 def test_warm_start():
     X, y = two_classes()
     machine = MKLClassifier(warm_start=True).fit(X, y)
-    cold = machine.weights_result_.n_iter
-    assert machine.fit(X, y).weights_result_.n_iter <= cold
+    cold = machine.weights_result_
+    assert machine.fit(X, y).weights_result_.n_iter <= cold.n_iter
+    assert_allclose(machine.weights_result_.history.weights[0], cold.weights, atol=0.01)
     assert_allclose(clone(machine).fit(X, y).weights_result_.objective, machine.weights_result_.objective, rtol=2e-3)
 
 
@@ -363,8 +393,20 @@ def test_a_path_has_what_fits_alone_have(monkeypatch):
     for C, one in zip(path.values, path.machines, strict=True):
         alone = clone(machine).set_params(C=C).fit(X, y)
         assert_allclose(one.weights_result_.objective, alone.weights_result_.objective, rtol=2e-3)
+        assert not {"_shelf", "_first_weights"} & vars(one).keys()  # what they had in common goes
     weights_path(machine, X, y, kernels__1__gamma=[0.1, 1.0])
     assert len(made) == 1 + 3 + 2
+    path = weights_path(machine, X, y, normalize=["trace", None])  # the same kernels, other matrices
+    plain = clone(machine).set_params(normalize=None).fit(X, y)
+    assert_array_equal(path.machines[1].factors_, plain.factors_)
+
+
+def test_a_path_begins_at_the_last_weights():
+    X, y = two_classes()
+    machine = MKLClassifier(["linear", RBF(gamma=1.0), RBF(gamma=1e-3)])
+    first, second = (one.weights_result_ for one in weights_path(machine, X, y, C=[1.0, 1.0]).machines)
+    assert_allclose(first.history.weights[0], 1 / 3, rtol=1e-12)
+    assert_allclose(second.history.weights[0], first.weights, atol=0.01)
 
 
 def test_paths_refuse_what_is_none():

@@ -17,6 +17,7 @@ from mercer.mkl import MKLClassifier, MKLOneClass, MKLRegressor, sdp_weights, we
 from mercer.problems import KernelWeightsProblem, Simplex, soft_margin
 from mercer.solvers.cones import ConicProgramme
 from mercer.solvers.kernel_weights import Conic, SemiDefinite
+from mercer.solvers.kernel_weights.semidefinite import DefiniteSums, Multipliers
 from mercer.svm import SVC
 
 AGREEMENT = 1e-5
@@ -263,6 +264,25 @@ def test_classes_with_weights_of_their_own():
         alone = learner(matrices, gap_tol=1e-6, tol=1e-6).fit(rows, y == c)
         assert_allclose(own.weights_[c], alone.weights_, atol=1e-12)
         assert_allclose(own.decision_function(rows)[:, c], alone.decision_function(rows), atol=1e-9)
+
+
+def test_what_bounds_all_sums_is_reached_and_never_too_small(rng):
+    """For any guess of the multipliers, good or not."""
+    n, energy = 5, np.array([3.0])
+    identity = np.eye(n)[np.tril_indices(n)]
+    alone = DefiniteSums([2.0 * np.eye(n)])  # there is one sum, with a weight of one half
+    for sign in (1.0, -1.0):  # a whole that is positive definite, and one that is of no use
+        assert alone.most(energy, Multipliers(sign * identity, -identity)) == pytest.approx(1.5, rel=1e-12)
+    matrices = [A @ A.T for A in rng.normal(size=(3, n, 2))]
+    sums = DefiniteSums(matrices)
+    for _ in range(20):
+        c, guess = rng.normal(size=n), Multipliers(*rng.normal(size=(2, n * (n + 1) // 2)))
+        energies = np.array([0.5 * c @ K @ c for K in matrices])
+        for _ in range(50):
+            d = rng.normal(size=3) + 0.5
+            K = np.tensordot(d, matrices, 1)
+            if np.trace(K) > 0 and np.linalg.eigvalsh(K)[0] >= 0:
+                assert d @ energies * n / np.trace(K) <= sums.most(energies, guess) * (1 + 1e-9)
 
 
 def test_a_bound_holds_however_far_the_package_has_come(monkeypatch):
