@@ -55,6 +55,16 @@ def test_kernels_by_default():
     assert not {"_stack", "_sizes", "_counts", "_targets"} & vars(machine).keys()  # matrices go when the fit is over
 
 
+def test_samples_without_weight_do_not_count_for_widths():
+    X, y = two_classes()
+    weight = np.where(np.arange(80) < 20, 0.0, 1.0)
+    machine = MKLClassifier([Widths(factors=[0.5, 2.0]), RBF()]).fit(
+        100.0 * X * (2.0 - weight[:, np.newaxis]), y, weight
+    )
+    alone = MKLClassifier([Widths(factors=[0.5, 2.0]), RBF()]).fit(100.0 * X[20:], y[20:])
+    assert_allclose([one.gamma for one in machine.kernels_], [one.gamma for one in alone.kernels_], rtol=1e-12)
+
+
 def test_columns_of_a_table():
     X, y = table()
     machine = MKLClassifier(On("noise", Linear()) + On("signal", Linear())).fit(X, y)
@@ -137,6 +147,8 @@ def test_parameters_of_kernels():
     assert first[1] == RBF(gamma=1.0)  # the list may be somebody else's
     with pytest.raises(ValueError, match="kernels 0 to 1"):
         machine.set_params(kernels__2__gamma=1.0)
+    with pytest.raises(ValueError, match="Invalid parameter 'kernels__first__gamma': there are kernels 0 to 1"):
+        machine.set_params(kernels__first__gamma=1.0)
     with pytest.raises(ValueError, match="Invalid parameter 'kernels__0__gamma': kernels is None"):
         MKLClassifier().set_params(kernels__0__gamma=1.0)
     summed = MKLClassifier(Linear() + RBF(gamma=1.0)).set_params(kernels__1__gamma=2.0)

@@ -285,6 +285,16 @@ def test_what_bounds_all_sums_is_reached_and_never_too_small(rng):
                 assert d @ energies * n / np.trace(K) <= sums.most(energies, guess) * (1 + 1e-9)
 
 
+def test_a_sum_that_is_not_allowed_is_taken_to_the_edge_of_those_that_are():
+    A, B = np.diag([1.0, 1.0, 1.0, 1.0]), np.diag([1.0, 1.0, 0.5, 0.5])
+    sums = DefiniteSums([A, B])
+    wanted = 0.25 * (5.0 * B - 3.0 * A)  # of trace 3 / 4, with eigenvalues below zero
+    triangle = wanted[np.tril_indices(4)]
+    K = sums.total(sums._weights(sums.terms.T @ triangle))
+    assert np.trace(K) == pytest.approx(4.0, rel=1e-12)
+    assert np.linalg.eigvalsh(K)[0] == pytest.approx(0.0, abs=1e-7)
+
+
 def test_a_bound_holds_however_far_the_package_has_come(monkeypatch):
     X, y = labelled(16)
     matrices, rows = matrices_of(X), np.arange(16)
