@@ -4,11 +4,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgba
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from mercer import SVC, SVR, MKLClassifier, OneClassSVM
+from mercer import SVC, SVR, MKLClassifier, MKLOneClass, OneClassSVM
 from mercer.kernels import RBF, Indexed, Linear
 from mercer.plots import DecisionDisplay, Display, HistoryDisplay, KernelWeightsDisplay, ScoreMapDisplay
 
@@ -349,8 +350,27 @@ def test_a_score_below_zero_is_seen():
     np.testing.assert_allclose(weights[0] / weights[1], low / high, rtol=1e-12)  # bars begin at the same place
 
 
+def test_a_weight_below_zero_is_seen():
+    display = KernelWeightsDisplay(["a", "b"], [-0.4, 0.8], scores=[0.5, 0.6], together=0.7).plot()
+    low, high = display.ax_.get_xlim()
+    assert low < -0.4 < 0.8 < high
+    scores = display.score_ax_.get_xlim()
+    assert scores[1] > 0.7
+    np.testing.assert_allclose(scores[0] / scores[1], low / high, rtol=1e-12)
+
+
 def test_weights_refusals(plane, two_kernels):
     X, _ = plane
+    with pytest.raises(TypeError, match=r"machine must be one of mercer.mkl.*got SVC\(\)"):
+        KernelWeightsDisplay.from_estimator(SVC().fit(X, np.arange(40) % 2))
+    with pytest.raises(NotFittedError):
+        KernelWeightsDisplay.from_estimator(MKLClassifier())
+    with pytest.raises(TypeError, match="machine must be one with scores where X is given, got MKLOneClass"):
+        KernelWeightsDisplay.from_estimator(MKLOneClass(["linear", "rbf"]).fit(X), X)
+    with pytest.raises(ValueError, match=r"weights must be one for each of 1 names, got shape \(2,\)"):
+        KernelWeightsDisplay(["a"], [0.5, 0.5])
+    with pytest.raises(ValueError, match=r"scores must be one for each of 2 names, got shape \(1,\)"):
+        KernelWeightsDisplay(["a", "b"], [0.5, 0.5], scores=[1.0])
     with pytest.raises(ValueError, match="names must have one for each of 2 kernels, got 3"):
         KernelWeightsDisplay.from_estimator(two_kernels, names=["a", "b", "c"])
     own = MKLClassifier([Linear(), RBF()], multi_class="ovr", shared=False, norm=2.0).fit(X, np.arange(40) % 3)

@@ -171,8 +171,14 @@ class GramStack:
     # --- sums ---------------------------------------------------------------------------------------------
 
     def kernel(self, weights: np.ndarray) -> Kernel:
-        """The combination as a kernel, without the ridge; kernels of weight zero are left out."""
+        """The combination as a kernel, without the ridge; kernels of weight zero are left out.
+
+        With weights of either sign it is one on the rows of stored matrices alone: their sum, stored.
+        """
         used = np.flatnonzero(weights)
+        if (weights < 0).any():
+            factors = weights * self.factors
+            return Indexed(sum(factors[k] * self.kernels[k]._stored().astype(np.float64) for k in used))
         if not len(used):
             used = np.array([0])
         return weighted_sum([self.kernels[k] for k in used], (weights * self.factors)[used])

@@ -240,7 +240,11 @@ class Search:
 
     def bound_of(self, trial: Trial) -> float:
         """The lower bound of the optimum over all weights that a trial proves."""
-        return trial.linear - float(self.problem.weights.best(trial.energies) @ trial.energies)
+        return trial.linear - self.most(trial.energies)
+
+    def most(self, energies: np.ndarray) -> float:
+        """No weights of the set take more of the energies."""
+        return float(self.problem.weights.best(energies) @ energies)
 
     @property
     def seconds(self) -> float:
@@ -322,7 +326,7 @@ class Search:
         assert self.best is not None
         best = self.best
         gap = max(0.0, self.upper - self.lower)
-        missed = float((self.problem.weights.best(best.energies) - best.weights) @ best.energies)
+        missed = self.most(best.energies) - float(best.weights @ best.energies)
         return KernelWeightsResult(
             weights=best.weights,
             objective=best.upper,
