@@ -112,7 +112,9 @@ def test_easy_by_means():
     kernels, y = some_kernels()
     c = np.where(y == 1, 1.0 / np.sum(y == 1), -1.0 / np.sum(y == 0))
     distances = np.array([c @ K @ c for K in kernels])
-    np.testing.assert_allclose(Easy(lam=1.0)(kernels, y), distances / distances.sum(), rtol=1e-12)
+    found = Easy(lam=1.0).solve(kernels, y)
+    np.testing.assert_allclose(found.weights, distances / distances.sum(), rtol=1e-12)
+    assert found.objective == pytest.approx(distances.sum(), rel=1e-12)
     np.testing.assert_allclose(Easy(lam=1.0 - 1e-9)(kernels, y), distances / distances.sum(), atol=1e-6)
 
 
@@ -245,6 +247,12 @@ def test_easy_where_classes_meet():
     assert nothing.status == "solved"
 
 
+def test_easy_where_one_class_of_several_meets_the_rest():
+    x, y = np.array([-2.0, -1.9, 0.0, 0.1, 2.0, 2.1]), np.array([0, 0, 1, 1, 2, 2])
+    K = np.outer(x, x)
+    np.testing.assert_allclose(Easy(lam=0.0)([K, 2.0 * K], y), [1 / 3, 2 / 3], rtol=1e-6)
+
+
 @pytest.mark.parametrize("rule", RULES, ids=repr)
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_sample_of_weight_two_is_there_twice(rule, n_classes):
@@ -347,6 +355,7 @@ NAN = np.array([[1.0, np.nan], [np.nan, 1.0]])
         (Easy(), [np.eye(2), NAN], LABELS[:2], "number 1 contains NaN"),
         (DivDC(), [np.eye(2), NAN], LABELS[:2], "number 1 contains NaN"),
         (Alignment(), [np.eye(2), NAN], LABELS[:2], "number 1 contains NaN"),
+        (Easy(), [1.7e308 * EYE, 1.7e308 * EYE], LABELS, "kernels are too large: their sum overflows"),
         (Easy(), [EYE.astype(complex)], LABELS, "dtype complex128"),
         (Easy(), [EYE], LABELS[:3], r"targets has shape \(3,\)"),
         (Easy(), [EYE], None, "Easy needs classes as targets, got none"),

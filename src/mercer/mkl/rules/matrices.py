@@ -76,7 +76,8 @@ class MatrixStack:
 
     def combination(self, weights: np.ndarray) -> Gram:
         """The weighted sum of the matrices, in float32 if it has a place there."""
-        largest = float(weights @ [np.abs(np.diagonal(K)).max() for K in self.matrices])
+        sizes = [float(np.abs(np.diagonal(K)).max()) for K in self.matrices]
+        largest = sum(d * size for d, size in zip(weights.tolist(), sizes, strict=True))
         single = largest == 0 or 1 / LARGEST_SINGLE <= largest <= LARGEST_SINGLE
         total = np.empty((self.n, self.n), dtype=np.float32 if single else np.float64)
         _native.sum_of_matrices(self.matrices, weights, total, effective_n_threads())
