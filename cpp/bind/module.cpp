@@ -12,6 +12,7 @@ void bind_joint(nanobind::module_& m);
 void bind_joint_linear(nanobind::module_& m);
 void bind_linear(nanobind::module_& m);
 void bind_machines(nanobind::module_& m);
+void bind_matrices(nanobind::module_& m);
 void bind_models(nanobind::module_& m);
 void bind_planes(nanobind::module_& m);
 void bind_rankings(nanobind::module_& m);
@@ -33,6 +34,7 @@ NB_MODULE(_native, m) {
   mercer::bind::bind_joint_linear(m);
   mercer::bind::bind_linear(m);
   mercer::bind::bind_machines(m);
+  mercer::bind::bind_matrices(m);
   mercer::bind::bind_models(m);
   mercer::bind::bind_planes(m);
   mercer::bind::bind_rankings(m);

@@ -97,6 +97,9 @@ struct LinearLoops {
   // sum_k x[k] w[k]
   double (*product_single)(const float* x, const double* w, std::size_t n);
   double (*product_full)(const double* x, const double* w, std::size_t n);
+  // products[r] = sum_k rows[r][k] w[k], r < row_group
+  void (*products_single)(const float* const* rows, const double* w, std::size_t n, double* products);
+  void (*products_full)(const double* const* rows, const double* w, std::size_t n, double* products);
   // sum += sum_r scale[r] rows[r], r < row_group
   void (*add_single)(const double* scale, const float* const* rows, std::size_t n, double* sum);
   void (*add_full)(const double* scale, const double* const* rows, std::size_t n, double* sum);

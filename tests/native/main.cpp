@@ -42,6 +42,7 @@ int main() {
   run_elimination_tests();
   run_active_set_tests();
   run_machines_tests();
+  run_matrices_tests();
   run_stacks_tests();
   run_joint_tests();
   run_linear_tests();

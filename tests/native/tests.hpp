@@ -18,6 +18,7 @@ void run_smo_tests();
 void run_elimination_tests();
 void run_active_set_tests();
 void run_machines_tests();
+void run_matrices_tests();
 void run_stacks_tests();
 void run_joint_tests();
 void run_linear_tests();
