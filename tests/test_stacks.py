@@ -55,10 +55,10 @@ def energies(Ks, coefficients):
 
 
 def keeping(monkeypatch, part, block=None):
-    """Stacks keep what fits this part of the memory, and compute blocks of so many entries."""
+    """Stacks keep what fits this part of the memory, and compute blocks of so many bytes."""
     monkeypatch.setattr(stacks, "KEPT", part)
     if block is not None:
-        monkeypatch.setattr(stacks, "BLOCK_ENTRIES", block)
+        monkeypatch.setattr(stacks, "BLOCK_BYTES", block)
 
 
 @pytest.mark.parametrize("scale", ["trace", "variance", None])
@@ -91,7 +91,7 @@ def test_what_is_kept_and_threads_make_no_difference(X, coefficients, monkeypatc
     weights = np.linspace(1.0, 0.0, len(KERNELS))
     found = []
     half = 4 * 83 * 84 // 2
-    for part, block, threads in [(1 / 2, None, 1), (0.0, 500, 1), (2.5 * half / 2**20, 3000, 3), (1 / 2, None, 3)]:
+    for part, block, threads in [(1 / 2, None, 1), (0.0, 4000, 1), (2.5 * half / 2**20, 24000, 3), (1 / 2, None, 3)]:
         keeping(monkeypatch, part, block)
         with limit_threads(threads):
             stack = GramStack(KERNELS, X, ridge=0.5, memory=1)
@@ -106,8 +106,8 @@ def test_what_is_kept_and_threads_make_no_difference(X, coefficients, monkeypatc
 
 
 def test_memory_stays_within_the_budget(rng, monkeypatch):
-    n, mb, block = 1500, 2**20, 1 << 18
-    monkeypatch.setattr(stacks, "BLOCK_ENTRIES", block)
+    n, mb, block = 1500, 2**20, 1 << 21
+    monkeypatch.setattr(stacks, "BLOCK_BYTES", block)
     X, weights = rng.normal(size=(n, 3)), np.full(12, 1 / 12)
     kernels = [RBF(gamma=g) for g in np.logspace(-2, 1, 12)]  # 4.3 MB each, 9 MB their sum
     c = csr_array(np.where(rng.random((1, n)) < 0.5, rng.normal(size=(1, n)), 0.0))
@@ -125,7 +125,7 @@ def test_memory_stays_within_the_budget(rng, monkeypatch):
             stack = GramStack(kernels, X, memory=memory)
             assert 0 < len(stack._kept) < len(kernels)
             assert tracemalloc.get_traced_memory()[0] <= stacks.KEPT * memory * mb
-            one_block = 1.5 * 8 * block
+            one_block = 1.5 * block
             assert taken(lambda stack=stack: stack.energies(c)) < one_block
             assert taken(lambda stack=stack: stack.energies(c, exact=True)) < one_block
             assert taken(lambda stack=stack: stack.combination(weights)) < 4 * n**2 + one_block
