@@ -77,6 +77,8 @@ def test_sums_and_energies_are_those_of_the_matrices(X, coefficients, scale, spa
     without = stack.exact(weights, ridged=False).rows(everything)
     assert_allclose(without, total - 0.25 * weights.sum() * np.eye(stack.n), rtol=1e-12, atol=1e-12)
     assert_allclose(stack.matrix(4), Ks[4], rtol=1e-12, atol=1e-12)
+    for which in ([3, 4, 80], [80, 3, 80, 4]):  # as solvers have variables of a sample twice, and in any order
+        assert_allclose(stack.square(weights, np.array(which)), total[np.ix_(which, which)], rtol=1e-6)
     wanted = energies(Ks, coefficients)
     assert_allclose(stack.energies(coefficients), wanted, rtol=3e-6)
     assert_allclose(stack.energies(coefficients, exact=True), wanted, rtol=1e-11)
@@ -98,7 +100,12 @@ def test_what_is_kept_and_threads_make_no_difference(X, coefficients, monkeypatc
             n_kept = sum(dtype == np.float32 for _, dtype in stack._kept)
             found.append((n_kept, stack.combination(weights).matrix, stack.exact(weights).matrix))
             found[-1] += (stack.energies(coefficients), stack.energies(coefficients, exact=True))
+            found[-1] += (stack.square(weights, np.arange(2, 83, 3)),)
             found[-1] += (stack.products(coefficients[[1]], np.arange(3, 60)),)
+            # Some of these serve energies and products at once.
+            support = coefficients[[1]].indices
+            for times, samples in [(1.0, support[::2]), (1.0, np.arange(83)), (2.0, support[::2])]:
+                found[-1] += (stack.energies(coefficients[[1]]), stack.products(times * coefficients[[1]], samples))
     assert [one[0] for one in found] == [9, 0, 2, 9]
     for one in found[1:]:
         for mine, theirs in zip(found[0][1:], one[1:], strict=True):
@@ -152,6 +159,8 @@ def test_no_scale_is_lost(X, coefficients, size):
     assert_allclose(stack.energies(coefficients), energies([size * K, K], coefficients), rtol=3e-6)
     gram = stack.combination(np.array([1.0, rest]))
     assert_allclose(gram.rows(numbers), size * K + rest * K, rtol=0, atol=2e-7 * size)
+    square = stack.square(np.array([1.0, rest]), numbers[::2])
+    assert_allclose(square, (size * K + rest * K)[::2, ::2], rtol=0, atol=2e-7 * size)
 
 
 @pytest.mark.parametrize("scale", ["trace", "variance"])

@@ -29,8 +29,8 @@ REPAIRS = ("clip", "flip", "shift", "square")
 NEED_NORMS = ("cosine", "tanimoto")
 # Parts of the budget: for matrices that are kept, and for their sum.
 KEPT, SUMMED = 1 / 2, 1 / 2
-# Of rows that are computed together: not more than a cache holds.
-BLOCK_BYTES = 1 << 25
+# Of rows that are computed together: not more than caches hold, and than this part of the budget.
+BLOCK_BYTES, BLOCK = 1 << 25, 1 / 8
 # Rows that native loops take together.
 ROW_GROUP = 4
 
@@ -68,9 +68,9 @@ class GramStack:
     first those of kernels that are no function of vectors, these also in float64 if there is room in the end. The
     others are computed again in blocks of rows for every sum in which they have weight, and on the samples with a
     coefficient for energies. The other half is for the sum of the matrices; where it does not fit, its rows are
-    computed when a solver asks for them. Kernels on the same vectors that are functions of one distance, or of inner
-    products, share these. A matrix is kept relative to a power of two of the size of its diagonal, so that values of
-    any scale have a place in float32.
+    computed when a solver asks for them. Rows that are computed again take an eighth besides, 32 MB at most. Kernels on
+    the same vectors that are functions of one distance, or of inner products, share these. A matrix is kept relative
+    to a power of two of the size of its diagonal, so that values of any scale have a place in float32.
 
     Every sum of numbers has an order of its own: results depend neither on the threads nor on what is kept.
 
@@ -206,12 +206,13 @@ class GramStack:
     def square(self, weights: np.ndarray, which: np.ndarray) -> np.ndarray:
         """The weighted sum on some samples, K[which, which], from values as they are kept: rounded to float32."""
         samples, places = np.unique(which, return_inverse=True)
-        total = self._sum(weights / self._unit(weights), np.float32, self.ridge, samples)
-        return self._unit(weights) * total[np.ix_(places, places)].astype(np.float64)
-
-    def _unit(self, weights: np.ndarray) -> float:
-        """A power of two near to the largest entry of the weighted sum."""
-        return _power_of_two(float(weights @ self._largest))
+        unit = _power_of_two(float(weights @ self._largest))  # any scale has a place in float32
+        total = self._sum(weights / unit, np.float32, self.ridge, samples)
+        if len(samples) < len(which) or not np.array_equal(samples, which):
+            total = total[np.ix_(places, places)]
+        square = total.astype(np.float64)
+        square *= unit
+        return square
 
     def _sum(self, weights: np.ndarray, dtype: type, ridge: float, samples: np.ndarray | None = None) -> np.ndarray:
         """The weighted sum, on some of the samples in ascending order."""
@@ -322,7 +323,7 @@ class GramStack:
         if not n_streamed:
             return [slice(0, n)]
         # Native loops take rows in groups: sums are the same to the last bit if no group is divided.
-        entries = BLOCK_BYTES // np.dtype(dtype).itemsize
+        entries = int(min(BLOCK_BYTES, BLOCK * self._budget)) // np.dtype(dtype).itemsize
         groups = row_blocks(-(-n // ROW_GROUP), n * n_streamed * ROW_GROUP, entries)
         return [slice(ROW_GROUP * group.start, min(n, ROW_GROUP * group.stop)) for group in groups]
 

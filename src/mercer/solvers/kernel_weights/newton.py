@@ -46,9 +46,10 @@ class NewtonMethod(KernelWeightsSolver):
 
     Notes
     -----
-    A trial costs a machine, started from the last one, two passes over the kernel matrices, and O(f^3 + f^2 p + f p^2)
-    for f free support vectors, of which 3000 are used at most, and p kernels. Few trials are needed: about
-    five for 20 kernels and a relative gap of 1e-5, ten for hundreds.
+    A trial costs a machine, started from the last one, two passes over the kernel matrices (one over those that are
+    computed again, for a machine of two classes), and O(f^3 + f^2 p + f p^2) for f free support vectors, of which 3000
+    are used at most, and p kernels; their matrix is held twice in float64. Few trials are needed: about five for 20
+    kernels and a relative gap of 1e-5, ten for hundreds.
 
     References
     ----------
@@ -105,12 +106,15 @@ def second_derivatives(problem: KernelWeightsProblem, at: Trial) -> np.ndarray:
 def _whitened(K: np.ndarray, part: DualProblem, free: np.ndarray, slopes: np.ndarray) -> np.ndarray:
     """A root of P times the slopes: L^-1 q_k, less what the equalities forbid, with LL' = Q; a column per kernel."""
     sign = part.sign[free]
-    Q = sign[:, np.newaxis] * K * sign
-    Q[np.diag_indices_from(Q)] += part.ridge[free]
+    Q, diagonal = K, np.diag_indices_from(K)
+    Q *= sign
+    Q *= sign[:, np.newaxis]
+    Q[diagonal] += part.ridge[free]
     jitter = JITTER * float(np.trace(Q)) / len(free)
     while True:
+        Q[diagonal] += jitter
         try:
-            L = cholesky(Q + jitter * np.eye(len(free)), lower=True, check_finite=False)
+            L = cholesky(Q, lower=True, check_finite=False)
             break
         except LinAlgError:
             jitter *= 100.0
