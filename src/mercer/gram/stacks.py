@@ -255,7 +255,8 @@ class GramStack:
                 by_row[streamed, rows] = _native.energies_of_halves(halves, everyone, rows_of_c, *part, threads)
                 if alone:
                     _native.add_products_of_halves(halves, everyone, c, *part, products, threads)
-            self._met = (coefficients, products) if alone else None
+            if alone:
+                self._met = coefficients, products
         ridge = 0.5 * self.ridge * float((coefficients.data**2).sum())
         return np.maximum(self._powers * by_row.sum(axis=1) + ridge, 0.0)
 
@@ -479,8 +480,8 @@ def _shared_by(kernel: Kernel, spec: NativeSpec) -> Any:
 
 
 def _power_of_two(size: float) -> float:
-    """The largest one up to a number; 1 where that is zero."""
-    return float(np.exp2(np.floor(np.log2(size)))) if size > 0 else 1.0
+    """The largest one up to a number, whose inverse is one as well; 1 where the number is zero."""
+    return float(np.exp2(np.floor(np.log2(max(size, np.finfo(float).tiny))))) if size > 0 else 1.0
 
 
 def _start(row: Any) -> Any:
