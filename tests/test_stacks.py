@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
-from mercer import MKLClassifier
+from mercer import MKLClassifier, _native
 from mercer.errors import IndefiniteError
 from mercer.gram import GramStack, clip, flip, shift, square, stacks
 from mercer.kernels import (
@@ -84,7 +84,7 @@ def test_sums_and_energies_are_those_of_the_matrices(X, coefficients, scale, spa
         [3, 4, 80],
         [80, 3, 4],
         [80, 3, 80, 4],
-    ):  # as solvers have variables of a sample twice, and in any order
+    ):  # variables may share a sample
         assert_allclose(stack.square(weights, np.array(which)), total[np.ix_(which, which)], rtol=1e-6)
     wanted = energies(Ks, coefficients)
     assert_allclose(stack.energies(coefficients), wanted, rtol=3e-6)
@@ -113,6 +113,22 @@ def test_what_is_kept_and_threads_make_no_difference(X, coefficients, monkeypatc
     for one in found[1:]:
         for mine, theirs in zip(found[0][1:], one[1:], strict=True):
             assert_array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize("level", _native.simd_levels())
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_families_at_every_level(X, level, dtype):
+    """Rows that begin and end within a tile; exponents of any size."""
+    kernels = [RBF(gamma=g) for g in (1e-300, 0.5, 1e300)] + [Matern(nu=2.5, length_scale=0.5)]
+    specs = [(kernel.native().transform, list(kernel.native().parameters)) for kernel in kernels]
+    factors, first, last = [1.0, 1.5, 1.25, 0.75], 37, 71
+    halves = [np.full(last * (last + 1) // 2 - first * (first + 1) // 2 + 1, -1.0, dtype=dtype) for _ in kernels]
+    for x in (X, 1e-150 * X, 1e150 * X):
+        _native.family_halves("l2", None, specs, factors, x, first, last, halves, 1, level)
+        for kernel, factor, half in zip(kernels, factors, halves, strict=True):
+            wanted = factor * np.asarray(kernel(x))[first:last][np.tri(last - first, 83, first, dtype=bool)]
+            assert_allclose(half[:-1], wanted, rtol=0, atol=3 * np.finfo(dtype).eps)
+            assert half[-1] == -1.0  # what lies behind is not touched
 
 
 def test_a_pass_that_serves_energies_and_products(X, coefficients, monkeypatch):
