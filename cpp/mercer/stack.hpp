@@ -87,13 +87,14 @@ void family_halves(const Family& family, const Level& level, const Samples& samp
       for_each_tile(
           block, columns, alone, scratch[worker],
           [&](std::size_t row, std::size_t n_rows, std::size_t column, std::size_t n_columns, const double* tile) {
-            for (std::size_t r = 0; r < n_rows; ++r) {
-              const std::size_t i = start + row + r, j = begin + column;
-              if (j > i) continue;
-              const std::size_t count = std::min(n_columns, i + 1 - j), place = rows.begin(i) + j;
-              family.values<T>(level, tile + r * Vectors<double>::width,
-                               [&](std::size_t k, const T* values) { std::copy_n(values, count, out[k] + place); });
-            }
+            const std::size_t i = start + row, j = begin + column;
+            if (j >= i + n_rows) return;
+            family.values<T>(level, tile, [&](std::size_t k, const T* values) {
+              for (std::size_t r = j > i ? j - i : 0; r < n_rows; ++r) {
+                const std::size_t count = std::min(n_columns, i + r + 1 - j);
+                std::copy_n(values + r * Vectors<double>::width, count, out[k] + rows.begin(i + r) + j);
+              }
+            });
           });
       team.poll(worker);
     }
