@@ -108,6 +108,13 @@ struct LinearLoops {
   void (*add_moments)(const double* left, const double* right, std::size_t n_rows, std::size_t stride, double* moments);
 };
 
+// Several kernels of one measure.
+struct FamilyLoops {
+  // out[c] = factor g(measures[c]) for a tile, g a transform of the measure alone
+  void (*scaled_singles)(const KernelSpec&, double factor, const double* measures, float* out);
+  void (*scaled_doubles)(const KernelSpec&, double factor, const double* measures, double* out);
+};
+
 // One feature of samples, for recursive elimination. Rows are padded with zeros to a multiple of `loss_pad`.
 inline constexpr std::size_t loss_pad = 8;
 struct EliminationLoops {
@@ -188,6 +195,7 @@ struct Level {
   LinearLoops linear;
   SequenceLoops sequences;
   EliminationLoops elimination;
+  FamilyLoops families;
 
   template <class T>
   const Loops<T>& loops() const {

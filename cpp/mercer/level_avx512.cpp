@@ -1,5 +1,6 @@
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "level.hpp"
 
@@ -20,7 +21,7 @@ bool supported() {
          __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
 }
 
-extern const Level level{"avx512", supported,    loops_of<float>, loops_of<double>, algebra,
-                         quick,    linear_loops, sequence_loops,  elimination_loops};
+extern const Level level{"avx512", supported,    loops_of<float>, loops_of<double>,  algebra,
+                         quick,    linear_loops, sequence_loops,  elimination_loops, family_loops};
 
 }  // namespace mercer::avx512

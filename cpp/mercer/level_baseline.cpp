@@ -1,5 +1,6 @@
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "level.hpp"
 
@@ -15,7 +16,7 @@ inline constexpr std::size_t tile_vectors = 2;
 // after the measures and transforms
 #include "elimination_loops.hpp"
 
-extern const Level level{"baseline", [] { return true; }, loops_of<float>, loops_of<double>, algebra,
-                         quick,      linear_loops,        sequence_loops,  elimination_loops};
+extern const Level level{"baseline", [] { return true; }, loops_of<float>, loops_of<double>,  algebra,
+                         quick,      linear_loops,        sequence_loops,  elimination_loops, family_loops};
 
 }  // namespace mercer::baseline
