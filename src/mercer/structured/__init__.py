@@ -1,7 +1,8 @@
 """Structured outputs: sequences, trees, taxonomies, rankings and sets of labels, learnt with a large margin."""
 
 from mercer.structured.base import StructuredModel
+from mercer.structured.chain import Chain
 from mercer.structured.multiclass import Multiclass
 from mercer.structured.svm import StructuredSVM
 
-__all__ = ["Multiclass", "StructuredModel", "StructuredSVM"]
+__all__ = ["Chain", "Multiclass", "StructuredModel", "StructuredSVM"]
