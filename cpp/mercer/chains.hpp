@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "level.hpp"
@@ -57,13 +59,19 @@ class Viterbi {
         transition_(w + layout.transition()),
         first_(w + layout.first()),
         last_(w + layout.last()),
-        reached_(layout.labels) {}
+        reached_(layout.labels),
+        every_(rows.sparse ? 0 : rows.features) {
+    std::iota(every_.begin(), every_.end(), 0);
+  }
 
   void find(std::size_t row, std::size_t length, ChainSearch search, const std::int32_t* right, std::int32_t* path) {
     score(row, length);
     if (search == ChainSearch::margin) {
       for (std::size_t t = 0; t < length; ++t) {
-        for (std::size_t j = 0; j < n_; ++j) emission_[t * n_ + j] += j == label(right, t) ? 0.0 : 1.0;
+        double& same = emission_[t * n_ + label(right, t)];
+        const double score = same;
+        for (std::size_t j = 0; j < n_; ++j) emission_[t * n_ + j] += 1.0;
+        same = score;
       }
     }
     most_ = search == ChainSearch::slack ? length : search == ChainSearch::another ? 1 : 0;
@@ -92,15 +100,7 @@ class Viterbi {
         loops_.sum_of_rows(values + begin, rows_.columns + begin, end - begin, w_, n_, scores);
         continue;
       }
-      filled_.clear();
-      places_.clear();
-      for (std::size_t f = 0; f < rows_.features; ++f) {
-        if (const double value = values[(row + t) * rows_.features + f]; value != 0.0) {
-          filled_.push_back(value);
-          places_.push_back(static_cast<std::int32_t>(f));
-        }
-      }
-      loops_.sum_of_rows(filled_.data(), places_.data(), filled_.size(), w_, n_, scores);
+      loops_.sum_of_rows(values + (row + t) * rows_.features, every_.data(), rows_.features, w_, n_, scores);
     }
   }
 
@@ -188,8 +188,8 @@ class Viterbi {
   const std::size_t n_;
   const double *w_, *transition_, *first_, *last_;
   std::size_t most_ = 0;
-  std::vector<double> emission_, best_, reached_, filled_;
-  std::vector<std::int32_t> places_;
+  std::vector<double> emission_, best_, reached_;
+  std::vector<std::int32_t> every_;  // feature of a dense row
 };
 
 // The labels of every sequence, found by so many threads as the team has; `right` is null for the best ones.
@@ -242,11 +242,15 @@ class ChainFeatures {
     const auto* entries = static_cast<const double*>(rows_.values);
     for (std::size_t t = 0; t < length; ++t) {
       if (z != nullptr && y[t] == z[t]) continue;
+      const auto low = static_cast<std::size_t>(z != nullptr ? std::min(y[t], z[t]) : y[t]);
+      const auto high = static_cast<std::size_t>(z != nullptr ? std::max(y[t], z[t]) : y[t]);
+      const double sign = low == static_cast<std::size_t>(y[t]) ? 1.0 : -1.0;
       for (std::int64_t e = rows_.starts[row + t]; e < rows_.starts[row + t + 1]; ++e) {
         const std::size_t column = static_cast<std::size_t>(rows_.columns[e]) * layout_.labels;
-        put(column + static_cast<std::size_t>(y[t]), entries[e]);
-        if (z != nullptr) put(column + static_cast<std::size_t>(z[t]), -entries[e]);
+        put(column + low, sign * entries[e]);
+        if (high != low) put(column + high, -sign * entries[e]);
       }
+      runs_.push_back(parts_.size());
     }
   }
 
@@ -294,8 +298,31 @@ class ChainFeatures {
     }
   }
 
+  // Tokens have left runs that ascend, so that merging is cheaper than sorting.
+  void merge_runs() {
+    const auto by_column = [](const Part& a, const Part& b) { return a.column < b.column; };
+    const std::size_t last = runs_.empty() ? 0 : runs_.back();
+    std::sort(parts_.begin() + static_cast<std::ptrdiff_t>(last), parts_.end(), by_column);
+    runs_.push_back(parts_.size());
+    merged_.resize(parts_.size());
+    while (runs_.size() > 1) {
+      const auto at = [&](std::size_t run) {
+        return parts_.begin() + static_cast<std::ptrdiff_t>(run == 0 ? 0 : runs_[std::min(run, runs_.size()) - 1]);
+      };
+      auto out = merged_.begin();
+      longer_.clear();
+      for (std::size_t run = 0; run < runs_.size(); run += 2) {
+        out = std::merge(at(run), at(run + 1), at(run + 1), at(run + 2), out, by_column);
+        longer_.push_back(static_cast<std::size_t>(out - merged_.begin()));
+      }
+      runs_.swap(longer_);
+      parts_.swap(merged_);
+    }
+    runs_.clear();
+  }
+
   void flush() {
-    std::sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) { return a.column < b.column; });
+    merge_runs();
     for (std::size_t k = 0; k < parts_.size();) {
       const std::int32_t column = parts_[k].column;
       double sum = 0.0;
@@ -309,7 +336,8 @@ class ChainFeatures {
 
   const Samples rows_;
   const ChainLayout layout_;
-  std::vector<Part> parts_;
+  std::vector<Part> parts_, merged_;
+  std::vector<std::size_t> runs_, longer_;  // where runs end
   std::vector<std::int32_t> concerned_;
   std::vector<double> sums_;
 };

@@ -109,6 +109,8 @@ class Chain(StructuredModel):
             raise ValueError(
                 f"tokens of X must have {self.n_columns_} features, as those learnt from, got {rows.shape[1]}."
             )
+        if not issparse(rows) and 2 * np.count_nonzero(rows) < rows.size:
+            rows = csr_array(rows)  # the same sums, in half the time
         return Stretches(rows, np.cumsum(lengths) - lengths, lengths)
 
     def encode(self, X, Y):
