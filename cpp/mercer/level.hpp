@@ -185,6 +185,15 @@ struct SequenceLoops {
                             const std::int64_t* lanes, std::size_t m, double* room, ScaledValues* values);
 };
 
+// Chains of labels: matrices with a column for every label, of n labels.
+struct ChainLoops {
+  // sums[c] = sum_e weights[e] matrix[places[e] * n + c], in the order of e
+  void (*sum_of_rows)(const double* weights, const std::int32_t* places, std::size_t entries, const double* matrix,
+                      std::size_t n, double* sums);
+  // best[c] = max_r scores[r] + matrix[r * n + c]
+  void (*best_of_rows)(const double* scores, std::size_t rows, const double* matrix, std::size_t n, double* best);
+};
+
 struct Level {
   std::string_view name;
   bool (*supported)();
@@ -196,6 +205,7 @@ struct Level {
   SequenceLoops sequences;
   EliminationLoops elimination;
   FamilyLoops families;
+  ChainLoops chains;
 
   template <class T>
   const Loops<T>& loops() const {

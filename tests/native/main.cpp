@@ -30,6 +30,7 @@ int main() {
   run_parallel_tests();
   run_loops_tests();
   run_algebra_tests();
+  run_chains_tests();
   run_features_tests();
   run_trees_tests();
   run_models_tests();

@@ -6,6 +6,7 @@ namespace mercer::tests {
 void run_parallel_tests();
 void run_loops_tests();
 void run_algebra_tests();
+void run_chains_tests();
 void run_features_tests();
 void run_trees_tests();
 void run_models_tests();

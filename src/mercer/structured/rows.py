@@ -14,18 +14,21 @@ __all__ = ["fitted_features", "paired_rows", "rows_of"]
 
 
 def fitted_features(features: Any, X: Any) -> Any:
-    """A copy of a transformer, fitted to samples; None stays None.
+    """A copy of a transformer, fitted to samples; a kernel with features, resolved; None stays None.
 
     Parameters
     ----------
     features : transformer, Kernel or None
-        With `fit` and `transform`, such as a vectorizer of scikit-learn; of a kernel, its `ExplicitFeatures`.
+        With `fit` and `transform`, such as a vectorizer of scikit-learn; or a kernel with explicit features.
     X : samples
     """
     if features is None:
         return None
     if isinstance(features, Kernel):
-        features = ExplicitFeatures(features)
+        kernel = features.resolve(X)
+        # Of a kernel that counts things, columns are those of the samples it is given; new ones are to have the same.
+        counts = kernel._sparse_features(kernel.prepare(X[:1])[0]) is not None
+        return ExplicitFeatures(features).fit(X) if counts else kernel
     if not (hasattr(features, "fit") and hasattr(features, "transform")):
         raise TypeError(f"features must be a transformer, a kernel with features or None, got {features!r}.")
     return clone(features).fit(X)
@@ -40,7 +43,9 @@ def rows_of(features: Any, X: Any, bias: float = 0.0) -> Any:
     X : samples
     bias : float, default=0.0
     """
-    if features is not None:
+    if isinstance(features, Kernel):
+        X = features.features(X)
+    elif features is not None:
         X = features.transform(X)
     X = check_array(X, accept_sparse="csr", dtype=np.float64)
     if issparse(X):
