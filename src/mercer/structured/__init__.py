@@ -1,7 +1,22 @@
 """Structured outputs: sequences, trees, taxonomies, rankings and sets of labels, learnt with a large margin."""
 
 from mercer.structured.base import StructuredModel
+from mercer.structured.grammar import ContextFreeGrammar, Rule, Word
 from mercer.structured.multiclass import Multiclass
+from mercer.structured.parser import Parser
 from mercer.structured.svm import StructuredSVM
+from mercer.structured.treebank import DependencyTree, bracket_f1, brackets, read_conllu
 
-__all__ = ["Multiclass", "StructuredModel", "StructuredSVM"]
+__all__ = [
+    "ContextFreeGrammar",
+    "DependencyTree",
+    "Multiclass",
+    "Parser",
+    "Rule",
+    "StructuredModel",
+    "StructuredSVM",
+    "Word",
+    "bracket_f1",
+    "brackets",
+    "read_conllu",
+]
