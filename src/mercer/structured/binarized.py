@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from graphlib import TopologicalSorter
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -56,18 +56,21 @@ class Binarized:
         unary = {(head, body[0]): r for r, (head, body) in enumerate(rules) if len(body) == 1 and body[0] >= 0}
         order, cyclic = _components(n_symbols, unary)
         self.component = {symbol: k for k, members in enumerate(order) for symbol in members if cyclic[k]}
-        chains = {
-            symbol: list(_chains(symbol, members, unary)) if cyclic[k] else [((symbol,), ())]
-            for k, members in enumerate(order)
-            for symbol in members
-        }
-        if sum(map(len, chains.values())) > MOST_CHAINS + n_symbols:
-            largest = max((members for k, members in enumerate(order) if cyclic[k]), key=len)
-            told = ", ".join(repr(names[symbol]) for symbol in largest[:5])
-            raise GrammarError(
-                f"The unary rules of {len(largest)} symbols, {told}{', ...' if len(largest) > 5 else ''}, make cycles "
-                f"with more than {MOST_CHAINS} chains of different symbols, which is too many."
-            )
+        chains: dict[int, list[tuple[tuple[int, ...], tuple[int, ...]]]] = {}
+        left = MOST_CHAINS
+        for k, members in enumerate(order):
+            for symbol in members:
+                if not cyclic[k]:
+                    chains[symbol] = [((symbol,), ())]
+                    continue
+                chains[symbol] = list(islice(_chains(symbol, members, unary), left + 1))
+                left -= len(chains[symbol])
+                if left < 0:
+                    told = ", ".join(repr(names[symbol]) for symbol in members[:5])
+                    raise GrammarError(
+                        f"The unary rules of {len(members)} symbols, {told}{', ...' if len(members) > 5 else ''}, make "
+                        f"cycles with more than {MOST_CHAINS} chains of different symbols, which is too many."
+                    )
         paths = dict.fromkeys(path for symbol in range(n_symbols) for path, _ in chains[symbol])
         self.labels: dict[tuple[int, ...], int] = {path: label for label, path in enumerate(paths)}
         made = {symbol: self._helper(("made", symbol)) if symbol in self.component else symbol for symbol in chains}
@@ -167,13 +170,11 @@ def _components(n: int, unary: Iterable[tuple[int, int]]) -> tuple[list[list[int
 
 
 def _chains(top: int, members: list[int], unary: dict[tuple[int, int], int]) -> Iterator[tuple[tuple[int, ...], tuple]]:
-    """All chains of different symbols of a cycle from one on, each with its rules; no more than are of use."""
+    """All chains of different symbols of a cycle from one on, each with its rules."""
     waiting: list[tuple[tuple[int, ...], tuple[int, ...]]] = [((top,), ())]
-    n_found = 0
-    while waiting and n_found <= MOST_CHAINS:
+    while waiting:
         path, used = waiting.pop()
         yield path, used
-        n_found += 1
         for child in members:
             if child not in path and (path[-1], child) in unary:
                 waiting.append(((*path, child), (*used, unary[path[-1], child])))

@@ -4,6 +4,7 @@ import re
 from collections import Counter, deque
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -102,7 +103,8 @@ class ContextFreeGrammar:
 
     References
     ----------
-    .. [1] D. H. Younger, Recognition and parsing of context-free languages in time n³, Information and Control 10, 1967.
+    .. [1] D. H. Younger, Recognition and parsing of context-free languages in time n³, Information and Control 10,
+       1967.
 
     Examples
     --------
@@ -227,7 +229,8 @@ class ContextFreeGrammar:
         return len(self.rules)
 
     def __repr__(self) -> str:
-        return f"<ContextFreeGrammar of {len(self)} rules over {len(self._symbols)} symbols and {len(self._words)} words>"
+        sizes = f"{len(self)} rules over {len(self._symbols)} symbols and {len(self._words)} words"
+        return f"<ContextFreeGrammar of {sizes}>"
 
     def __str__(self) -> str:
         """The rules as text, a line for each, the start symbol first."""
@@ -304,7 +307,8 @@ class ContextFreeGrammar:
 
     def _constituents(self, rules: Sequence[Rule]) -> np.ndarray:
         """The constituents of a tree, by its rules in preorder: begin, end and label as one number each."""
-        sizes, paths = [0] * len(rules), [()] * len(rules)
+        sizes = [0] * len(rules)
+        paths: list[tuple[int, ...]] = [()] * len(rules)
         below: list[list[int]] = [[] for _ in rules]
         waiting: list[int] = []
         component, labels = self._binarized.component, self._binarized.labels
@@ -455,19 +459,10 @@ class ContextFreeGrammar:
         elif search == "other" and right is not None:
             rules = joined([one.rules for one in right], np.int32)
         wanted = "best" if search == "worst" else search
-        (numbers, rule_starts), (labels, label_starts), _ = _native.parse_sentences(
+        found: Any = _native.parse_sentences(
             self._binarized.arrays, weights, words, starts, wanted, constituents, rules, n_threads
         )
-        parses = [
-            Parse(numbers[a:b], labels[c:d])
-            for a, b, c, d in zip(
-                rule_starts[:-1].tolist(),
-                rule_starts[1:].tolist(),
-                label_starts[:-1].tolist(),
-                label_starts[1:].tolist(),
-                strict=True,
-            )
-        ]
+        parses = [Parse(*parts) for parts in zip(*(_divided(*part) for part in found[:2]), strict=True)]
         for k, parse in enumerate(parses):
             if not len(parse.rules):
                 if search == "other" and right is not None:
@@ -493,6 +488,11 @@ def joined(parts: Sequence[np.ndarray], dtype: Any) -> tuple[np.ndarray, np.ndar
     starts = np.zeros(len(parts) + 1, dtype=np.int64)
     np.cumsum([len(part) for part in parts], out=starts[1:])
     return np.concatenate([*parts, np.empty(0, dtype)]).astype(dtype, copy=False), starts
+
+
+def _divided(values: np.ndarray, starts: np.ndarray) -> list[np.ndarray]:
+    """The parts of an array that start at some places."""
+    return [values[first:last] for first, last in pairwise(starts.tolist())]
 
 
 def _renamed(rule: Rule, words: Any, unknown: Hashable) -> Rule:
@@ -531,5 +531,7 @@ def _rules_of_text(text: str) -> Iterable[Rule]:
             else:
                 bodies[-1].append(Word(single or double) if single or double else symbol)
         if not (fits and all(bodies)):
-            raise GrammarError(f"Line {number} of the grammar must read like NP -> Det N | 'Paul', got {line.strip()!r}.")
+            raise GrammarError(
+                f"Line {number} of the grammar must read like NP -> Det N | 'Paul', got {line.strip()!r}."
+            )
         yield from (Rule(tokens[0][5], tuple(body)) for body in bodies)

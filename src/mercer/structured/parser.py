@@ -27,10 +27,10 @@ class Parser(StructuredModel):
     grammar : ContextFreeGrammar or None, default=None
         None: the rules that the trees to learn from are made of.
     cost : {"constituents", "zero-one"}, default="constituents"
-        The loss. "constituents": how many there are in one tree and not in the other one. A constituent is a symbol with the
-        words that it stands for, tags of single words included. Within cycles of unary rules, where the same symbols
-        can be stacked in several orders, it is a symbol with those below it in its chain. "zero-one": one for every
-        wrong tree.
+        The loss. "constituents": how many there are in one tree and not in the other one. A constituent is a symbol
+        with the words that it stands for, tags of single words included. Within cycles of unary rules, where the same
+        symbols can be stacked in several orders, it is a symbol with those below it in its chain. "zero-one": one for
+        every wrong tree.
     partial : bool, default=False
         What a sentence without a tree is predicted to be: an error, or the fewest trees that cover it, of those the
         best, below a root; words that no tree covers are leaves of the root.

@@ -2,7 +2,7 @@
 
 import gzip
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ class DependencyTree(NamedTuple):
     >>> from mercer.structured import DependencyTree
     >>> tree = DependencyTree(("the", "pie"), ("DET", "NOUN"), ("DT", "NN"), (2, 0), ("det", "root"))
     >>> print(tree.constituents())
-    (S (DET the) (NOUN pie))
+    (S (NOUNP (DET the) (NOUN pie)))
     """
 
     words: tuple[str, ...]
@@ -42,6 +42,61 @@ class DependencyTree(NamedTuple):
                 first[head], last[head] = min(first[head], first[word]), max(last[head], last[word])
                 count[head] += count[word]
         return all(last[k] - first[k] + 1 == count[k] for k in range(n))
+
+    def without_punctuation(self) -> "DependencyTree":
+        """The sentence without punctuation marks that nothing depends on."""
+        kept = [k for k, tag in enumerate(self.tags) if tag != "PUNCT" or k + 1 in self.heads]
+        number = {0: 0} | {k + 1: new for new, k in enumerate(kept, 1)}
+        heads = tuple(number[self.heads[k]] for k in kept)
+
+        def of_kept(part: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(part[k] for k in kept)
+
+        words, tags, fine_tags, relations = map(of_kept, (self.words, self.tags, self.fine_tags, self.relations))
+        return DependencyTree(words, tags, fine_tags, heads, relations)
+
+    def constituents(self, leaves: str = "words", labels: str = "tags", nested: bool = True) -> Tree:
+        """The constituents of a projective sentence: every word with all that depends on it.
+
+        A word that nothing depends on is no constituent by itself. Others are labelled by the tag of the word, with a P
+        for phrase: NOUNP, VERBP; or by its relation to the word that it depends on: nsubj, obl. A root S is above all.
+
+        Parameters
+        ----------
+        leaves : {"words", "tags", "fine_tags"}, default="words"
+            "words": words below their tags; else tags are the leaves, and there are no words.
+        labels : {"tags", "relations"}, default="tags"
+            Of relations, what follows a colon is left out.
+        nested : bool, default=True
+            True: a word takes what depends on it one by one, first to the right and then to the left, the nearest
+            first, so that rules have two items and few of them make many trees: ``NOUNP -> DET NOUNP``. False: all
+            at once.
+
+        Returns
+        -------
+        Tree
+        """
+        if leaves not in ("words", "tags", "fine_tags"):
+            raise ValueError(f"leaves must be 'words', 'tags' or 'fine_tags', got {leaves!r}.")
+        if labels not in ("tags", "relations"):
+            raise ValueError(f"labels must be 'tags' or 'relations', got {labels!r}.")
+        if not self.projective:
+            raise ValueError(f"Dependencies must not be crossed for constituents, got {' '.join(self.words)!r}.")
+        below, found = self._below(), [Tree("")] * len(self.words)
+        for word in self._bottom_up():
+            tree = Tree(self.tags[word], [self.words[word]]) if leaves == "words" else Tree(getattr(self, leaves)[word])
+            label = self.tags[word] + "P" if labels == "tags" else self.relations[word].partition(":")[0]
+            left = [found[k] for k in below[word + 1] if k < word]
+            right = [found[k] for k in below[word + 1] if k > word]
+            if nested:
+                for part in right:
+                    tree = Tree(label, [tree, part])
+                for part in reversed(left):
+                    tree = Tree(label, [part, tree])
+            elif left or right:
+                tree = Tree(label, [*left, tree, *right])
+            found[word] = tree
+        return Tree("S", [found[word] for word in below[0]])
 
     def _bottom_up(self) -> list[int]:
         """The words, from 0 on, each after all that depend on it."""
@@ -94,7 +149,7 @@ def read_conllu(path: Any) -> list[DependencyTree]:
             elif len(fields) == 10 and fields[0].isdecimal() and fields[6].isdecimal():
                 rows.append(fields)
             elif not (line.startswith("#") or (len(fields) == 10 and not fields[0].isdecimal())):
-                raise ValueError(f"Line {number} of {path} must have ten fields and the number of a head, got {line!r}.")
+                raise ValueError(f"Line {number} of {path} must have ten fields and a head, got {line!r}.")
     return found
 
 
@@ -139,7 +194,7 @@ def brackets(tree: Tree) -> list[tuple[Hashable, int, int]]:
     return found[::-1]
 
 
-def bracket_f1(trees: Iterable[Tree], predicted: Iterable[Tree]) -> float:
+def bracket_f1(trees: Iterable[Tree], predicted: Iterable[Tree], root: bool = True) -> float:
     """The F1 of labelled brackets: the harmonic mean of the shares of predicted brackets that are right, and of right
     ones that are predicted, over all trees together. [1]_
 
@@ -147,6 +202,8 @@ def bracket_f1(trees: Iterable[Tree], predicted: Iterable[Tree]) -> float:
     ----------
     trees, predicted : iterables of Tree
         Right ones and others, of the same sentences.
+    root : bool, default=True
+        Whether roots count, which are always right if all trees have the same.
 
     Returns
     -------
@@ -171,7 +228,7 @@ def bracket_f1(trees: Iterable[Tree], predicted: Iterable[Tree]) -> float:
     for tree, other in zip(trees, predicted, strict=True):
         if tree.leaves != other.leaves:
             raise ValueError(f"Trees to compare must have the same words, got {tree.leaves} and {other.leaves}.")
-        right, found = Counter(brackets(tree)), Counter(brackets(other))
+        right, found = (Counter(brackets(one)[0 if root else 1 :]) for one in (tree, other))
         n_common += (right & found).total()
         n_all += right.total() + found.total()
     return 2.0 * n_common / n_all if n_all else 1.0
