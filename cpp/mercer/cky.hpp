@@ -101,10 +101,8 @@ class Chart {
     starts_.assign(1, 0);
     rows_.resize(std::max(rows_.size(), sentence.length * grammar_.symbols), nothing);
     for (std::size_t j = 1; j <= sentence.length; ++j) {
-      for (std::size_t i = j; i-- > 0;) {
-        fill_span(i, j);
-        poll();
-      }
+      for (std::size_t i = j; i-- > 0;) fill_span(i, j);
+      poll();
       for (std::size_t i = 0; i < j; ++i) {
         for (const Entry& entry : span(i, j)) row(i)[entry.symbol] = nothing;
       }

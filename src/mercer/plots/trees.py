@@ -66,8 +66,8 @@ class TreeDisplay(Display):
         ----------
         tree : Tree
         right : Tree, default=None
-            Another tree of the same leaves: nodes of `tree` above leaves above which `right` has no node with this label
-            are wrong.
+            Another tree of the same leaves: a node of `tree` is wrong if `right` has none with its label above the same
+            leaves.
         ax : matplotlib Axes, default=None
             Where to draw; None makes a new figure.
         **style
