@@ -120,7 +120,8 @@ def twin(work: Work) -> list[float]:
 
 
 def quality(work: Work, found: list[Any]) -> Quality:
-    return {"sum of scores": sum(one if isinstance(one, float) else float(work.weights[one.rules].sum()) for one in found)}
+    scores = (one if isinstance(one, float) else float(work.weights[one.rules].sum()) for one in found)
+    return {"sum of scores": sum(scores)}
 
 
 # --- learning ---------------------------------------------------------------------------------------------

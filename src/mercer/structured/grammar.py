@@ -50,7 +50,7 @@ class Sentence(NamedTuple):
     numbers: np.ndarray
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Parse:
     """The numbers of the rules of a tree, parents before children, and of its constituents, sorted."""
 
