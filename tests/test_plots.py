@@ -10,8 +10,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mercer import SVC, SVR, MKLClassifier, MKLOneClass, OneClassSVM
+from mercer.data import Tree
 from mercer.kernels import RBF, Indexed, Linear
-from mercer.plots import DecisionDisplay, Display, HistoryDisplay, KernelWeightsDisplay, ScoreMapDisplay
+from mercer.plots import DecisionDisplay, Display, HistoryDisplay, KernelWeightsDisplay, ScoreMapDisplay, TreeDisplay
 
 
 @pytest.fixture
@@ -397,3 +398,27 @@ def test_without_matplotlib(draw, plane, monkeypatch):
 def test_base_draws_nothing():
     with pytest.raises(NotImplementedError):
         Display().plot()
+
+
+def test_a_tree_stands_above_its_leaves():
+    tree = Tree.from_string("(S (NP (N Paul)) (VP (V ate) (NP (Det the) (N pie))))")
+    display = TreeDisplay.from_tree(tree, fontsize=7)
+    assert [text.get_text() for text in display.texts_] == [label for label, _ in tree.preorder()]
+    assert display.parents == [-1, 0, 1, 2, 0, 4, 5, 4, 7, 8, 7, 10]
+    leaves = [k for k, (_, arity) in enumerate(tree.preorder()) if arity == 0]
+    np.testing.assert_array_equal(display.positions[leaves], [[0, 0], [1, 0], [2, 0], [3, 0]])
+    np.testing.assert_array_equal(display.positions[:5], [[0.875, 4], [0, 2], [0, 1], [0, 0], [1.75, 3]])
+    assert len(display.edges_) == tree.n_nodes - 1 and not display.wrong.any()
+    assert display.texts_[0].get_fontsize() == 7
+
+
+def test_wrong_nodes_of_a_tree_have_another_colour():
+    right = Tree.from_string("(S (A a) (X (B b) (C c)))")
+    display = TreeDisplay.from_tree(Tree.from_string("(S (X (A a) (B b)) (C c))"), right)
+    assert [label for label, wrong in zip(display.labels, display.wrong, strict=True) if wrong] == ["X"]
+    assert to_rgba(display.texts_[1].get_color()) == to_rgba("C3")
+    assert to_rgba(display.edges_[0].get_color()) == to_rgba("C3")
+    twice = TreeDisplay.from_tree(Tree.from_string("(S (S a))"), Tree.from_string("(S a)"))
+    assert twice.wrong.tolist() == [False, True, False]
+    with pytest.raises(ValueError, match=r"right must have the leaves \('a',\), got \('b',\)"):
+        TreeDisplay.from_tree(Tree("S", ["a"]), Tree("S", ["b"]))

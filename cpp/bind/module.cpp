@@ -4,6 +4,7 @@
 
 namespace mercer::bind {
 void bind_chains(nanobind::module_& m);
+void bind_cky(nanobind::module_& m);
 void bind_elimination(nanobind::module_& m);
 void bind_features(nanobind::module_& m);
 void bind_graphs(nanobind::module_& m);
@@ -27,6 +28,7 @@ void bind_trees(nanobind::module_& m);
 NB_MODULE(_native, m) {
   m.doc() = "The loops NumPy cannot do. Functions and arrays, and a class where state is kept; everything is checked in Python first.";
   mercer::bind::bind_chains(m);
+  mercer::bind::bind_cky(m);
   mercer::bind::bind_elimination(m);
   mercer::bind::bind_features(m);
   mercer::bind::bind_graphs(m);

@@ -34,6 +34,7 @@ int main() {
   run_features_tests();
   run_trees_tests();
   run_models_tests();
+  run_cky_tests();
   run_graphs_tests();
   run_kernels_tests();
   run_rankings_tests();

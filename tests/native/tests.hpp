@@ -10,6 +10,7 @@ void run_chains_tests();
 void run_features_tests();
 void run_trees_tests();
 void run_models_tests();
+void run_cky_tests();
 void run_graphs_tests();
 void run_kernels_tests();
 void run_rankings_tests();

@@ -2,9 +2,27 @@
 
 from mercer.structured.base import StructuredModel
 from mercer.structured.chain import Chain
+from mercer.structured.grammar import ContextFreeGrammar, Rule, Word
 from mercer.structured.metrics import chunk_f1
 from mercer.structured.multiclass import Multiclass
+from mercer.structured.parser import Parser
 from mercer.structured.svm import StructuredSVM
 from mercer.structured.tokens import TokenFeatures
+from mercer.structured.treebank import DependencyTree, bracket_f1, brackets, read_conllu
 
-__all__ = ["Chain", "Multiclass", "StructuredModel", "StructuredSVM", "TokenFeatures", "chunk_f1"]
+__all__ = [
+    "Chain",
+    "ContextFreeGrammar",
+    "DependencyTree",
+    "Multiclass",
+    "Parser",
+    "Rule",
+    "StructuredModel",
+    "StructuredSVM",
+    "TokenFeatures",
+    "Word",
+    "bracket_f1",
+    "brackets",
+    "chunk_f1",
+    "read_conllu",
+]
