@@ -3,5 +3,6 @@
 from mercer.structured.base import StructuredModel
 from mercer.structured.multiclass import Multiclass
 from mercer.structured.svm import StructuredSVM
+from mercer.structured.taxonomy import Taxonomy
 
-__all__ = ["Multiclass", "StructuredModel", "StructuredSVM"]
+__all__ = ["Multiclass", "StructuredModel", "StructuredSVM", "Taxonomy"]
