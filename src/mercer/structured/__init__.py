@@ -2,7 +2,8 @@
 
 from mercer.structured.base import StructuredModel
 from mercer.structured.multiclass import Multiclass
+from mercer.structured.ranking import Ranking
 from mercer.structured.svm import StructuredSVM
 from mercer.structured.taxonomy import Taxonomy
 
-__all__ = ["Multiclass", "StructuredModel", "StructuredSVM", "Taxonomy"]
+__all__ = ["Multiclass", "Ranking", "StructuredModel", "StructuredSVM", "Taxonomy"]
