@@ -10,7 +10,7 @@ from mercer.parameters import Number, check_parameters
 from mercer.structured.base import StructuredModel
 from mercer.structured.rows import fitted_features, paired_rows, rows_of, scores_of
 
-__all__ = ["ClassModel"]
+__all__ = ["ClassModel", "as_names"]
 
 
 class ClassModel(StructuredModel):
@@ -106,3 +106,11 @@ class ClassModel(StructuredModel):
 
     def score(self, Y, predicted):
         return float(np.mean(np.asarray(Y) == np.asarray(predicted)))
+
+
+def as_names(names: list[Any]) -> np.ndarray:
+    """Names as an array of their own kind, or of objects if there is none."""
+    array = np.array(names) if all(isinstance(name, str | int | float) for name in names) else np.empty(0)
+    if array.tolist() == names:
+        return array
+    return np.fromiter(names, dtype=object, count=len(names))

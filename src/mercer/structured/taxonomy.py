@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from mercer.parameters import Choice, Number
-from mercer.structured.classes import ClassModel
+from mercer.structured.classes import ClassModel, as_names
 
 __all__ = ["Taxonomy"]
 
@@ -253,11 +253,3 @@ def paths_of(Y: Any, separator: str) -> dict[str, str | None]:
             node = separator.join(names[: depth + 1])
             parents[node] = separator.join(names[:depth]) if depth else None
     return parents
-
-
-def as_names(names: list[Any]) -> np.ndarray:
-    """Names as an array of their own kind, or of objects if there is none."""
-    array = np.array(names) if all(isinstance(name, str | int | float) for name in names) else np.empty(0)
-    if array.tolist() == names:
-        return array
-    return np.fromiter(names, dtype=object, count=len(names))
