@@ -29,6 +29,7 @@ from benchmarks.compare import (
     rvm,
     spectral,
     strings,
+    structured_chain,
     svc,
     sweep,
     trees,
@@ -56,6 +57,7 @@ MODULES = (
     strings,
     graphs,
     trees,
+    structured_chain,
     ridge,
     logistic,
     spectral,
@@ -89,6 +91,7 @@ SUMMARIES: dict[str, Callable[[Results], dict | None]] = {
     "linear programmes": lp.summary,
     "asking": active.summary,
     "elimination": elimination.summary,
+    "sequences": structured_chain.summary,
     "import": imports.summary,
 }
 
