@@ -9,6 +9,7 @@ from scipy.sparse import csr_array, vstack
 from mercer.errors import LossError, OracleError
 from mercer.kernels.samples import take
 from mercer.problems import Planes, StructuredProblem
+from mercer.segments import Segments
 from mercer.solvers.base import Interrupt, side_by_side
 from mercer.structured.base import StructuredModel, as_row
 from mercer.threads import effective_n_threads, limit_threads
@@ -90,7 +91,9 @@ class ModelProblem(StructuredProblem):
             )
         if not np.isfinite(planes.psi.data).all():
             raise ValueError("joint_feature must be finite, it contains NaN or infinity.")
-        values, terms = planes.values(w), planes.loss + abs(planes.psi) @ np.abs(w)
+        psi, values = planes.psi, planes.values(w)
+        # |psi| |w|, from the weights of features that are there: w may have millions.
+        terms = planes.loss + Segments(psi.indptr).sum(np.abs(psi.data * w[psi.indices]))
         worse = values < -ROUNDING * terms
         if worse.any():
             k = int(np.argmax(worse))
