@@ -48,9 +48,14 @@ class ModelProblem(StructuredProblem):
         n_threads: int | None = None,
     ):
         self.model, self.X, self.Y, self.rescaling, self.n_threads = model, X, Y, rescaling, n_threads
-        size = model.size
-        super().__init__(as_row(model.joint_feature(X[0], Y[0])).shape[1] if size is None else size, cost)
-        self._check_right_outputs()
+        super().__init__(self._size() if model.size is None else model.size, cost)
+        if self.convex:
+            self._check_right_outputs()
+
+    def _size(self) -> int:
+        if not self.convex:
+            raise ValueError(f"size must be known for outputs with hidden parts, {self.model!r} has none.")
+        return as_row(self.model.joint_feature(self.X[0], self.Y[0])).shape[1]
 
     def _check_right_outputs(self) -> None:
         for i in range(self.n):
@@ -68,9 +73,7 @@ class ModelProblem(StructuredProblem):
     def _planes(self, w: np.ndarray, samples: np.ndarray) -> Planes:
         model, X, Y = self.model, take(self.X, samples), take(self.Y, samples)
         outputs = model.oracles(X, Y, w, self.rescaling)
-        losses, psi = model.losses(Y, outputs), csr_array(model.differences(X, Y, outputs))
-        if psi.shape != (len(samples), self.size):
-            raise ValueError(f"joint_feature must have {self.size} entries, got {psi.shape[1]}.")
+        losses, psi = model.losses(Y, outputs), self._differences(X, Y, outputs, samples)
         if self.rescaling == "slack":
             psi.data *= np.repeat(losses, np.diff(psi.indptr))
         psi.sum_duplicates()
@@ -79,18 +82,40 @@ class ModelProblem(StructuredProblem):
         self._check(planes, w, samples, Y, outputs)
         return planes
 
+    def _differences(self, X: Any, Y: Any, outputs: Sequence[Any], samples: np.ndarray) -> csr_array:
+        try:
+            psi = csr_array(self.model.differences(X, Y, outputs))
+            wrong = psi.shape != (len(samples), self.size) or not np.isfinite(psi.data).all()
+        except ValueError:
+            self._check_features(X, Y, outputs, samples)
+            raise
+        if wrong:
+            self._check_features(X, Y, outputs, samples)
+            raise ValueError(f"differences must be finite, of shape {(len(samples), self.size)}, got {psi.shape}.")
+        return psi
+
+    def _check_features(self, X: Any, Y: Any, outputs: Sequence[Any], samples: np.ndarray) -> None:
+        """Name the sample whose features are wrong, if there is one."""
+        for x, *both, i in zip(X, Y, outputs, samples.tolist(), strict=True):
+            for y in both:
+                row = as_row(self.model.joint_feature(x, y))
+                if row.shape != (1, self.size):
+                    raise ValueError(
+                        f"joint_feature must have {self.size} entries, got {row.shape[1]} for sample {i} with {y!r}."
+                    )
+                if not np.isfinite(row.data).all():
+                    raise ValueError(f"joint_feature must be finite, got NaN or infinity for sample {i} with {y!r}.")
+
     def _check(self, planes: Planes, w: np.ndarray, samples: np.ndarray, Y: Any, outputs: Sequence[Any]) -> None:
         wrong = ~(np.isfinite(planes.loss) & (planes.loss >= 0))
         for k in np.flatnonzero(planes.loss == 0).tolist():
-            wrong[k] = not self.model.same(Y[k], outputs[k])
+            wrong[k] = not self.model.same(self.model.visible(Y[k]), self.model.visible(outputs[k]))
         if wrong.any():
             k = int(np.argmax(wrong))
             raise LossError(
                 f"loss must be finite and > 0 for a wrong output, got {float(planes.loss[k])!r} for sample "
                 f"{samples[k]}, whose output {Y[k]!r} was taken for {outputs[k]!r}."
             )
-        if not np.isfinite(planes.psi.data).all():
-            raise ValueError("joint_feature must be finite, it contains NaN or infinity.")
         psi, values = planes.psi, planes.values(w)
         # |psi| |w|, from the weights of features that are there: w may have millions.
         terms = planes.loss + Segments(psi.indptr).sum(np.abs(psi.data * w[psi.indices]))
@@ -103,8 +128,7 @@ class ModelProblem(StructuredProblem):
             )
 
     def completed(self, w: np.ndarray) -> "ModelProblem":
-        Y = [self.model.complete(x, y, w) for x, y in zip(self.X, self.Y, strict=True)]
-        return Completed(self.model, self.X, Y, self.cost, self.rescaling, self.n_threads)
+        return Completed(self, [self.model.complete(x, y, w) for x, y in zip(self.X, self.Y, strict=True)])
 
     @property
     def convex(self) -> bool:
@@ -112,7 +136,23 @@ class ModelProblem(StructuredProblem):
 
 
 class Completed(ModelProblem):
-    """A problem whose right outputs are complete."""
+    """A problem with hidden parts whose right outputs have been completed.
+
+    Parameters
+    ----------
+    hidden : ModelProblem
+    Y : sequence of length n
+        Its outputs with all their parts.
+    """
+
+    def __init__(self, hidden: ModelProblem, Y: Any):
+        super().__init__(hidden.model, hidden.X, Y, hidden.cost, hidden.rescaling, hidden.n_threads)
+        self._hidden = hidden
+
+    def completed(self, w: np.ndarray) -> "ModelProblem":
+        """With the hidden parts that are best at w: this very problem if they are those that it has."""
+        other = self._hidden.completed(w)
+        return self if all(map(self.model.same, self.Y, other.Y)) else other
 
     @property
     def convex(self) -> bool:
