@@ -73,6 +73,7 @@ class Chain(StructuredModel):
     ['AN', 'NVN']
     """
 
+    portion = 512
     _parameters: ClassVar[dict[str, Any]] = {
         "bias": Number(0),
         "window": Number(0, integer=True),

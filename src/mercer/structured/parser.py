@@ -73,6 +73,7 @@ class Parser(StructuredModel):
     (S (NP (Det the) (N dog)) (VP (V ate) (NP (Det the) (N pie))))
     """
 
+    portion = 64
     _parameters: ClassVar[dict[str, Any]] = {
         "cost": Choice("constituents", "zero-one"),
         "partial": Choice(True, False),
