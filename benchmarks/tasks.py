@@ -29,6 +29,8 @@ from benchmarks.compare import (
     rvm,
     spectral,
     strings,
+    structured_chain,
+    structured_parser,
     svc,
     sweep,
     trees,
@@ -56,6 +58,8 @@ MODULES = (
     strings,
     graphs,
     trees,
+    structured_parser,
+    structured_chain,
     ridge,
     logistic,
     spectral,
@@ -89,6 +93,7 @@ SUMMARIES: dict[str, Callable[[Results], dict | None]] = {
     "linear programmes": lp.summary,
     "asking": active.summary,
     "elimination": elimination.summary,
+    "sequences": structured_chain.summary,
     "import": imports.summary,
 }
 

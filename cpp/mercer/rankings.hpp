@@ -1,10 +1,11 @@
-// Rankings of the same items: how many pairs of items two of them put in different order.
+// Rankings: pairs of items that two of them put in different order, or that scores put in the wrong one.
 #pragma once
 
 #include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "parallel.hpp"
@@ -71,5 +72,69 @@ inline void discordant_pairs(const Rankings& x, const Rankings& y, bool symmetri
     if (symmetric) out[i * m + i] = 0.0;
   });
 }
+
+// Levels below a limit that were added, as often as they were, and how many of them are below another one: a Fenwick
+// tree.
+class LevelCounts {
+ public:
+  void clear(std::size_t limit) {
+    counts_.assign(limit + 1, 0);
+    total_ = 0;
+  }
+  void add(std::size_t level) {
+    for (std::size_t k = level + 1; k < counts_.size(); k += k & -k) ++counts_[k];
+    ++total_;
+  }
+  std::int64_t below(std::size_t level) const {
+    std::int64_t count = 0;
+    for (std::size_t k = level; k > 0; k &= k - 1) count += counts_[k];
+    return count;
+  }
+  std::int64_t above(std::size_t level) const { return total_ - below(level + 1); }
+
+ private:
+  std::vector<std::int64_t> counts_;
+  std::int64_t total_ = 0;
+};
+
+// The pairs of items that scores do not put in the order of their levels by a margin >= 0.
+class WrongPairs {
+ public:
+  // Pairs (i, j) of a level above another with scores s_i - s_j < margin, or <= where it is `closed`. For every item,
+  // net is the number of such pairs in which it is i minus those in which it is j; returns how many pairs there are.
+  // Levels are below `items`. Time O(items log(items)): in the order of scores, partners of the next item are those of
+  // the last one and some more. The difference is rounded in the same way from both sides, so that both count the same.
+  std::int64_t count(const double* scores, const std::int64_t* levels, std::size_t items, double margin, bool closed,
+                     std::int64_t* net) {
+    order_.resize(items);
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    std::sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) { return scores[a] < scores[b]; });
+    const auto wrong = [&](std::size_t i, std::size_t j) {
+      const double ahead = scores[i] - scores[j];
+      return ahead < margin || (closed && ahead == margin);
+    };
+    const auto level = [&](std::size_t item) { return static_cast<std::size_t>(levels[item]); };
+    std::int64_t total = 0;
+    met_.clear(items);
+    for (std::size_t k = 0, next = 0; k < items; ++k) {
+      const std::size_t j = order_[k];
+      for (; next < items && wrong(order_[next], j); ++next) met_.add(level(order_[next]));
+      const std::int64_t pairs = met_.above(level(j));
+      net[j] = -pairs;
+      total += pairs;
+    }
+    met_.clear(items);
+    for (std::size_t k = items, next = items; k-- > 0;) {
+      const std::size_t i = order_[k];
+      for (; next > 0 && wrong(i, order_[next - 1]); --next) met_.add(level(order_[next - 1]));
+      net[i] += met_.below(level(i));
+    }
+    return total;
+  }
+
+ private:
+  LevelCounts met_;
+  std::vector<std::size_t> order_;
+};
 
 }  // namespace mercer

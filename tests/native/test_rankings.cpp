@@ -48,8 +48,38 @@ void test_discordant_pairs() {
   }
 }
 
+void test_wrong_pairs() {
+  std::mt19937_64 rng(3);
+  WrongPairs pairs;
+  for (const std::size_t items : {0, 1, 2, 7, 40}) {
+    for (const double margin : {0.0, 0.5, 1.0}) {
+      for (const bool closed : {false, true}) {
+        std::vector<double> scores(items);
+        std::vector<std::int64_t> levels(items), net(items), by_one(items, 0);
+        for (std::size_t k = 0; k < items; ++k) {
+          scores[k] = 0.25 * static_cast<double>(rng() % 9);  // with ties
+          levels[k] = static_cast<std::int64_t>(rng() % std::min<std::size_t>(items, 4));
+        }
+        std::int64_t total = 0;
+        for (std::size_t i = 0; i < items; ++i) {
+          for (std::size_t j = 0; j < items; ++j) {
+            const double ahead = scores[i] - scores[j];
+            if (levels[i] <= levels[j] || !(ahead < margin || (closed && ahead == margin))) continue;
+            ++total, ++by_one[i], --by_one[j];
+          }
+        }
+        check(pairs.count(scores.data(), levels.data(), items, margin, closed, net.data()) == total);
+        check(net == by_one);
+      }
+    }
+  }
+}
+
 }  // namespace
 
-void run_rankings_tests() { test_discordant_pairs(); }
+void run_rankings_tests() {
+  test_discordant_pairs();
+  test_wrong_pairs();
+}
 
 }  // namespace mercer::tests

@@ -6,9 +6,10 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from mercer.gram import MatrixGram
+from mercer.kernels.samples import take
 from mercer.problems import BlockSimplexProblem, Planes, StructuredProblem
 from mercer.solvers.cones import ConicProgramme
-from mercer.structured.problem import ModelProblem, taken
+from mercer.structured.problem import ModelProblem
 
 
 class EnumeratedProblem(StructuredProblem):
@@ -37,7 +38,7 @@ class EnumeratedProblem(StructuredProblem):
         """The problem of a model whose samples may all have one of some outputs."""
         psi, losses = [], []
         for i in range(problem.n):
-            X, Y = (taken(part, np.full(len(outputs), i)) for part in (problem.X, problem.Y))
+            X, Y = (take(part, np.full(len(outputs), i)) for part in (problem.X, problem.Y))
             loss = np.asarray(problem.model.losses(Y, outputs))
             difference = problem.model.differences(X, Y, outputs).toarray()
             psi.append(difference * (loss[:, np.newaxis] if problem.rescaling == "slack" else 1.0))

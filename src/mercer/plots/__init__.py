@@ -10,5 +10,15 @@ from mercer.plots.decision import DecisionDisplay
 from mercer.plots.history import HistoryDisplay
 from mercer.plots.kernel_weights import KernelWeightsDisplay
 from mercer.plots.scores import ScoreMapDisplay
+from mercer.plots.taxonomy import TaxonomyDisplay
+from mercer.plots.trees import TreeDisplay
 
-__all__ = ["DecisionDisplay", "Display", "HistoryDisplay", "KernelWeightsDisplay", "ScoreMapDisplay"]
+__all__ = [
+    "DecisionDisplay",
+    "Display",
+    "HistoryDisplay",
+    "KernelWeightsDisplay",
+    "ScoreMapDisplay",
+    "TaxonomyDisplay",
+    "TreeDisplay",
+]

@@ -7,9 +7,10 @@ from scipy.sparse import csr_array, hstack, issparse
 from sklearn.base import clone
 from sklearn.utils import check_array
 
+from mercer.features import ExplicitFeatures
 from mercer.kernels import Kernel
 
-__all__ = ["fitted_features", "paired_rows", "rows_of"]
+__all__ = ["fitted_features", "paired_rows", "rows_of", "scores_of"]
 
 
 def fitted_features(features: Any, X: Any) -> Any:
@@ -24,7 +25,10 @@ def fitted_features(features: Any, X: Any) -> Any:
     if features is None:
         return None
     if isinstance(features, Kernel):
-        return features.resolve(X)
+        kernel = features.resolve(X)
+        # Of a kernel that counts things, columns are those of the samples it is given; new ones are to have the same.
+        counts = kernel._sparse_features(kernel.prepare(X[:1])[0]) is not None
+        return ExplicitFeatures(features).fit(X) if counts else kernel
     if not (hasattr(features, "fit") and hasattr(features, "transform")):
         raise TypeError(f"features must be a transformer, a kernel with features or None, got {features!r}.")
     return clone(features).fit(X)
@@ -48,6 +52,15 @@ def rows_of(features: Any, X: Any, bias: float = 0.0) -> Any:
         X = csr_array(X)
         return csr_array(hstack([X, np.full((X.shape[0], 1), bias)], format="csr")) if bias else X
     return np.column_stack([X, np.full(len(X), bias)]) if bias else np.ascontiguousarray(X)
+
+
+def scores_of(X: Any, W: np.ndarray) -> np.ndarray:
+    """X W': of rows, dense or CSR, by all rows of weights."""
+    if not issparse(X):
+        return X @ W.T
+    # Few rows of many columns need few weights, and those alone are copied.
+    used, places = np.unique(X.indices, return_inverse=True)
+    return csr_array((X.data, places, X.indptr), (X.shape[0], len(used))) @ W[:, used].T
 
 
 def paired_rows(A: csr_array, B: csr_array) -> csr_array:
