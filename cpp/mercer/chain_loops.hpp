@@ -4,6 +4,7 @@
 
 struct WeightedSum {
   static constexpr double nothing = 0.0;
+  static constexpr bool adds = false;
   template <class V>
   static V joined(V total, V weight, V value) {
     return total + weight * value;
@@ -12,6 +13,7 @@ struct WeightedSum {
 
 struct LargestSum {
   static constexpr double nothing = -__builtin_huge_val();
+  static constexpr bool adds = true;  // something, in the end
   template <class V>
   static V joined(V best, V weight, V value) {
     const V sum = weight + value;
@@ -22,7 +24,8 @@ struct LargestSum {
 inline constexpr std::size_t joined_vectors = 8;
 
 template <class Rule, std::size_t vectors, class RowOf>
-inline void join_columns(const double* weights, RowOf row_of, std::size_t rows, std::size_t last, double* joined) {
+inline void join_columns(const double* weights, RowOf row_of, std::size_t rows, std::size_t last, const double* added,
+                         double* joined) {
   Vec<double> total[vectors];
   for (std::size_t v = 0; v < vectors; ++v) total[v] = broadcast(Rule::nothing);
   for (std::size_t r = 0; r < rows; ++r) {
@@ -34,24 +37,30 @@ inline void join_columns(const double* weights, RowOf row_of, std::size_t rows, 
     }
   }
 #pragma GCC unroll 8
-  for (std::size_t v = 0; v < vectors; ++v) store(joined + (v + 1 < vectors ? v * lanes<double> : last), total[v]);
+  for (std::size_t v = 0; v < vectors; ++v) {
+    const std::size_t at = v + 1 < vectors ? v * lanes<double> : last;
+    if constexpr (Rule::adds) total[v] = total[v] + load(added + at);
+    store(joined + at, total[v]);
+  }
 }
 
 template <class Rule, std::size_t vectors, class RowOf>
 inline void join_up_to(std::size_t wanted, const double* weights, RowOf row_of, std::size_t rows, std::size_t last,
-                       double* joined) {
+                       const double* added, double* joined) {
   if constexpr (vectors > 0) {
-    if (wanted == vectors) return join_columns<Rule, vectors>(weights, row_of, rows, last, joined);
-    join_up_to<Rule, vectors - 1>(wanted, weights, row_of, rows, last, joined);
+    if (wanted == vectors) return join_columns<Rule, vectors>(weights, row_of, rows, last, added, joined);
+    join_up_to<Rule, vectors - 1>(wanted, weights, row_of, rows, last, added, joined);
   }
 }
 
 template <class Rule, class RowOf>
-inline void join_rows(const double* weights, RowOf row_of, std::size_t rows, std::size_t n, double* joined) {
+inline void join_rows(const double* weights, RowOf row_of, std::size_t rows, std::size_t n, const double* added,
+                      double* joined) {
   if (n < lanes<double>) {
     for (std::size_t c = 0; c < n; ++c) {
       double total = Rule::nothing;
       for (std::size_t r = 0; r < rows; ++r) total = Rule::joined(total, weights[r], row_of(r)[c]);
+      if constexpr (Rule::adds) total += added[c];
       joined[c] = total;
     }
     return;
@@ -62,18 +71,32 @@ inline void join_rows(const double* weights, RowOf row_of, std::size_t rows, std
     const std::size_t size = n - begin < width ? n - begin : width;
     const auto from = [&](std::size_t r) { return row_of(r) + begin; };
     join_up_to<Rule, joined_vectors>((size + lanes<double> - 1) / lanes<double>, weights, from, rows,
-                                     size - lanes<double>, joined + begin);
+                                     size - lanes<double>, added + begin, joined + begin);
   }
 }
 
 inline void sum_of_rows(const double* weights, const std::int32_t* places, std::size_t entries, const double* matrix,
                         std::size_t n, double* sums) {
   join_rows<WeightedSum>(
-      weights, [=](std::size_t e) { return matrix + static_cast<std::size_t>(places[e]) * n; }, entries, n, sums);
+      weights, [=](std::size_t e) { return matrix + static_cast<std::size_t>(places[e]) * n; }, entries, n, sums, sums);
 }
 
-inline void best_of_rows(const double* scores, std::size_t rows, const double* matrix, std::size_t n, double* best) {
-  join_rows<LargestSum>(scores, [=](std::size_t r) { return matrix + r * n; }, rows, n, best);
+inline void best_of_rows(const double* scores, std::size_t rows, const double* matrix, std::size_t n,
+                         const double* added, double* best) {
+  join_rows<LargestSum>(scores, [=](std::size_t r) { return matrix + r * n; }, rows, n, added, best);
 }
 
-inline constexpr ChainLoops chain_loops{sum_of_rows, best_of_rows};
+inline Candidate best_sum(const double* x, const double* y, std::size_t n) {
+  Vec<double> largest = broadcast(-__builtin_huge_val());
+  for (std::size_t k = 0; k < n; k += lanes<double>) {
+    const Vec<double> sum = load(x + k) + load(y + k);
+    largest = sum > largest ? sum : largest;
+  }
+  double best = largest[0];
+  for (std::size_t k = 1; k < lanes<double>; ++k) best = largest[k] > best ? largest[k] : best;
+  std::size_t at = 0;
+  while (x[at] + y[at] != best) ++at;
+  return {best, at};
+}
+
+inline constexpr ChainLoops chain_loops{sum_of_rows, best_of_rows, best_sum};
