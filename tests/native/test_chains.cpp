@@ -140,6 +140,17 @@ void test_features() {
       product += features.values[e] * problem.w[static_cast<std::size_t>(features.columns[e])];
     }
     check(product == problem.score(problem.right) - problem.score(other.right));
+
+    std::vector<std::int32_t> columns;
+    std::vector<std::int64_t> starts{0};
+    for (std::size_t t = 0; t < length; ++t) {
+      columns.insert(columns.end(), {0, 1});
+      starts.push_back(starts.back() + 2);
+    }
+    const Samples sparse{problem.rows.data(), columns.data(), starts.data(), length, 2, Precision::full, true};
+    ChainFeatures same(sparse, problem.layout);
+    same.add(0, length, problem.right.data(), other.right.data());
+    check(same.values == features.values && same.columns == features.columns && same.ends == features.ends);
   }
 }
 

@@ -84,11 +84,12 @@ def test_searches_equal_brute_force(problem, cost, sparse):
 
 
 @pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("cost", ["hamming", "zero-one"])
 @settings(max_examples=40, deadline=None)
 @given(problem=chains())
-def test_features_and_losses_are_those_of_the_definition(problem, sparse):
+def test_features_and_losses_are_those_of_the_definition(problem, cost, sparse):
     X, Y, n_labels, bias, _ = problem
-    model, samples = resolved(list(map(csr_array, X)) if sparse else X, n_labels, bias=bias)
+    model, samples = resolved(list(map(csr_array, X)) if sparse else X, n_labels, bias=bias, cost=cost)
     right = model.encode(samples, Y)
     other = model.encode(samples, [(y + 1) % n_labels if i % 2 else y[::-1] for i, y in enumerate(Y)])
     rows = [np.column_stack([x, np.full(len(x), bias)]) if bias else x for x in X]
@@ -100,7 +101,10 @@ def test_features_and_losses_are_those_of_the_definition(problem, sparse):
     assert difference.has_canonical_format and np.all(difference.data != 0)
     for x, y, sample in zip(rows, right, samples, strict=True):
         np.testing.assert_allclose(model.joint_feature(sample, y).toarray()[0], joint_feature(model, x, y))
-    np.testing.assert_array_equal(model.losses(right, other), [model.loss(y, z) for y, z in zip(Y, other, strict=True)])
+    wrong = [sum(a != b for a, b in zip(y, z, strict=True)) for y, z in zip(right, other, strict=True)]
+    losses = wrong if cost == "hamming" else np.minimum(wrong, 1)
+    np.testing.assert_array_equal(model.losses(right, other), losses)
+    np.testing.assert_array_equal([model.loss(y, z) for y, z in zip(right, other, strict=True)], losses)
 
 
 def words(n=60, n_labels=5, n_features=30, seed=0):
