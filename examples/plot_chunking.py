@@ -85,7 +85,7 @@ if present:
 # The machine for single words is given the rows that the chain makes of them. F1 counts chunks that are found exactly.
 
 if present:
-    chain = StructuredSVM(Chain(TokenFeatures(min_count=2), window=2), C=0.03, gap_tol=0.05).fit(X, y)
+    chain = StructuredSVM(Chain(TokenFeatures(min_count=2), window=2), C=0.03, gap_tol=0.02).fit(X, y)
     found = chain.predict(new_X)
     print(f"{chain.coef_.size} weights, {chain.n_iter_} passes, gap {chain.result_.relative_gap:.1%}")
 

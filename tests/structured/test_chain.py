@@ -182,6 +182,18 @@ def test_dense_and_sparse_rows_and_threads_give_the_same():
     np.testing.assert_array_equal(one.coef_, sparse.coef_)
 
 
+def test_sparse_rows_may_be_written_in_any_way():
+    tidy = csr_array(np.array([[1.0, 0.0, 3.0], [0.0, 2.0, 0.0]]))
+    untidy = csr_array(([2.0, 1.0, 1.0, 2.0], [2, 0, 2, 1], [0, 3, 4]), shape=(2, 3))
+    assert not untidy.has_canonical_format
+    fits = [StructuredSVM(Chain(bias=0.0)).fit([X, X[[1]]], ["ab", "a"]) for X in (tidy, untidy)]
+    np.testing.assert_array_equal(fits[0].coef_, fits[1].coef_)
+    assert fits[0].coef_.any() and untidy.nnz == 4
+    model = fits[1].model_
+    difference = model.differences(model.prepare([untidy]), [np.array([0, 1])], [np.array([1, 0])])
+    assert difference.has_canonical_format
+
+
 SENTENCES = [["the", "saw", "broke"], ["she", "saw", "him"], ["the", "dog", "saw", "her"]]
 TAGS = ["ANV", "NVN", "ANVN"]
 
@@ -256,6 +268,10 @@ def test_what_was_never_learnt():
     with pytest.raises(ValueError, match="y must have the labels learnt from alone, got 'c'"):
         machine.model_.encode(machine.model_.prepare(X3), ["ac", "a"])
     assert machine.score(X3, ["cc", "c"]) == 0.0
+    with pytest.raises(
+        ValueError, match="y must have a label for every token, got 1 labels for the 2 tokens of sample 0"
+    ):
+        machine.score(X3, ["c", "c"])
 
 
 @pytest.mark.parametrize(
