@@ -62,8 +62,8 @@ for rule in (
 
 # %%
 # A sentence can be ambiguous: who is with Paul, Mary or the dog? The weights say what belongs together; above the trees
-# are their sums. The machine has learnt from the third sentence of the bank that it belongs to the verb. The node of the
-# other tree that the best one does not have is red.
+# are their sums. The machine has learnt from the third sentence of the bank that it belongs to the verb. The node of
+# the other tree that the best one does not have is red.
 
 sentence = ["Mary", "saw", "the", "dog", "with", "Paul"]
 grammar = machine.model_.grammar_

@@ -90,6 +90,8 @@ class Parser(StructuredModel):
         check_parameters(self)
         if not (self.grammar is None or isinstance(self.grammar, ContextFreeGrammar)):
             raise TypeError(f"grammar must be a ContextFreeGrammar or None, got {self.grammar!r}.")
+        if self.grammar is not None and self.unknown is not None:
+            raise ValueError(f"unknown must be None with a grammar, which has its own, got {self.unknown!r}.")
         known = type(self)(**self.get_params(deep=False))
         if self.grammar is None:
             _check_trees(Y)
