@@ -129,13 +129,13 @@ class Binarized:
     def _laid_out(self, symbol_labels: np.ndarray, stacked: list, n_symbols: int, n_words: int, start: int) -> tuple:
         """What `_native.parse_sentences` takes for a grammar."""
         n = len(symbol_labels)
-        binary = _columns(sorted(self._binary, key=lambda production: production[1]), 4)
+        binary = _columns(sorted(self._binary, key=lambda production: production[2]), 4)
         heads, lefts, rights, rules = binary
         words, symbols, word_rules = _columns(sorted(self._lexical), 3)
         unary_heads, children = _columns([production[:2] for production in stacked], 2)
         return (
             symbol_labels,
-            _starts(np.bincount(lefts, minlength=n)),
+            _starts(np.bincount(rights, minlength=n)),
             heads,
             lefts,
             rights,
