@@ -157,9 +157,11 @@ def test_a_grammar_is_copied_and_pickled():
         assert other.parse([WITH_A_FORK]) == ENGLISH.parse([WITH_A_FORK])
 
 
-def test_long_sentences():
+def test_long_sentences_and_long_rules():
     grammar = ContextFreeGrammar("S -> 'a' S | 'a'")
     assert len(grammar.parse([["a"] * 300])[0].leaves) == 300
+    wide = Tree("S", ["a"] * 1500)
+    assert ContextFreeGrammar.from_trees([wide]).counts(wide).tolist() == [1.0]
 
 
 @pytest.mark.parametrize(
