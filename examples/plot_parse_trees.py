@@ -125,7 +125,7 @@ if present:
     for labels in ("tags", "relations"):
         trees, new = ([tree.constituents("tags", labels) for tree in bank] for bank in (learning, testing))
         sentences = [tree.leaves for tree in new]
-        machine = StructuredSVM(Parser(partial=True), gap_tol=0.01).fit([tree.leaves for tree in trees], trees)
+        machine = StructuredSVM(Parser(partial=True)).fit([tree.leaves for tree in trees], trees)
         grammar, result = machine.model_.grammar_, machine.result_
         weights = {"maximum likelihood": grammar.log_probabilities(trees), "large margin": machine.coef_}
         print(f"{labels}: {len(grammar)} rules, {result.n_iter} passes in {result.seconds:.1f} s", end="")
