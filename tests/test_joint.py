@@ -5,17 +5,11 @@ import pytest
 from reference.joint import BUILDERS, random_joint
 from registry import (
     JOINT_SOLVERS,
-    LINEAR_JOINT_SOLVERS,
-    LOGISTIC_SOLVERS,
-    LP_SOLVERS,
-    REGULARIZED_SOLVERS,
-    SPARSE_BAYES_SOLVERS,
-    SPARSE_SOLVERS,
 )
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
-from mercer import _native, kernels, solvers
+from mercer import _native, kernels
 from mercer.gram import FunctionGram, MatrixGram, make_gram
 from mercer.kernels import RBF, Linear
 from mercer.problems import crammer_singer, lee_lin_wahba, soft_margin, weston_watkins
@@ -38,19 +32,6 @@ def classes(n=90, n_classes=4, d=3, seed=0):
 
 def decision(result, problem):
     return problem.gram.dot(np.ascontiguousarray(result.coefficients.toarray().T)) + result.intercepts
-
-
-# --- the registry -----------------------------------------------------------------------------------------
-
-
-def test_registry_is_complete():
-    def is_of_another_kind(item):
-        return isinstance(item, type) and hasattr(item, "solve") and not hasattr(item, "solve_many")
-
-    public = {getattr(solvers, name) for name in solvers.__all__}
-    registered = JOINT_SOLVERS | LINEAR_JOINT_SOLVERS | SPARSE_SOLVERS | LP_SOLVERS
-    registered |= LOGISTIC_SOLVERS | REGULARIZED_SOLVERS | SPARSE_BAYES_SOLVERS
-    assert {type(make()) for make in registered.values()} == set(filter(is_of_another_kind, public))
 
 
 # --- problems ---------------------------------------------------------------------------------------------
@@ -261,6 +242,16 @@ def test_early_stops_are_certified(build, bias, n):
         assert result.bound <= optimum.objective
         assert optimum.bound <= result.objective
         assert result.imbalance <= 1e-12 * max(1.0, result.a.sum())
+
+
+def test_several_problems():
+    problems = [random_joint(build, seed, True) for build in BUILDERS for seed in (0, 1)]
+    alone = [BlockDescent(n_threads=1).solve(problem) for problem in problems]
+    for threads in (1, 3):
+        together = BlockDescent(n_threads=threads).solve_many(problems)
+        assert [result.objective for result in together] == [result.objective for result in alone]
+    again = BlockDescent().solve_many(problems, [result.a for result in alone])
+    assert sum(result.n_iter for result in again) < 0.5 * sum(result.n_iter for result in alone)
 
 
 def test_other_limits():

@@ -9,13 +9,26 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
 from mercer import MKLClassifier
+from mercer.errors import NotSeparableError
 from mercer.gram import GramStack
 from mercer.kernels import RBF, Constant, Linear, On
 from mercer.mkl.algorithms import solver_for
-from mercer.problems import KernelWeightsProblem, NormBall, Simplex, epsilon_tube, one_class, soft_margin
+from mercer.problems import (
+    Groups,
+    KernelWeightsProblem,
+    NormBall,
+    Simplex,
+    epsilon_tube,
+    nu_margin,
+    one_class,
+    soft_margin,
+)
 from mercer.solvers import SMO
 from mercer.solvers.kernel_weights import (
     Accelerated,
+    Alternating,
+    FixedWeights,
+    JointSMO,
     LevelMethod,
     NewtonMethod,
     ProjectedGradient,
@@ -30,6 +43,7 @@ from mercer.solvers.kernel_weights.simple import reduced_direction
 
 SOLVERS = (NewtonMethod, LevelMethod, SemiInfinite, ReducedGradient, ProjectedGradient, Accelerated)
 every_solver = pytest.mark.parametrize("Solver", SOLVERS, ids=lambda solver: solver.__name__)
+any_set_too = pytest.mark.parametrize("Solver", [*SOLVERS, Alternating, JointSMO], ids=lambda solver: solver.__name__)
 
 
 def samples(n=60, d=4, seed=0):
@@ -126,6 +140,8 @@ def test_degenerate_kernels(Solver, kernels):
     assert result.status == "solved"
     best = min(machines_at(problem, corner) for corner in np.eye(len(kernels)))
     assert result.objective <= best * (1 + 1e-5)
+    for k, kernel in enumerate(kernels):
+        assert len({result.weights[j] for j, other in enumerate(kernels) if other == kernel}) == 1, k  # twins share
 
 
 @pytest.mark.parametrize("Solver", [NewtonMethod, LevelMethod, ProjectedGradient])
@@ -138,13 +154,66 @@ def test_edges_of_the_objective(Solver):
     assert Solver(gap_tol=1e-5).solve(problem).status == "solved"
 
 
-@every_solver
-def test_an_optimum_of_zero_ends_as_stalled(Solver):
-    """The origin is within the samples: every distance from it is zero, and no gap is small beside that."""
+def around_the_origin():
     X, _ = samples(20)
     X = np.concatenate([X, -X])
-    problem = over([Linear()] * 2, X, lambda gram: one_class(gram, 0.5, np.ones(len(X))))
-    assert Solver(gap_tol=1e-6).solve(problem).status == "stalled"
+    return {str(j): X[:, j] for j in range(4)}
+
+
+@any_set_too
+def test_no_weights_have_a_margin(Solver):
+    """The origin is within the samples of one class: every distance from it is zero, and no gap is small beside that.
+
+    So it is for the hulls of two classes with the same samples.
+    """
+    columns = around_the_origin()
+    kernels = [On(name, Linear()) for name in columns]
+    ring = over(kernels, columns, lambda gram: one_class(gram, 0.5, np.ones(40)))
+    twice = {name: np.tile(values[:20], 2) for name, values in columns.items()}
+    sign = np.repeat([1.0, -1.0], 20)
+    overlap = over(
+        [On(name, RBF(gamma=1.0)) for name in twice], twice, lambda gram: nu_margin(gram, sign, 0.5, sign**2)
+    )
+    for problem in (ring, overlap):
+        found = Solver(gap_tol=1e-6).solve(problem)
+        assert found.status == "degenerate" and found.n_iter <= 3
+        assert -1e-6 <= found.bound <= found.objective <= 1e-6
+
+
+@any_set_too
+def test_one_kernel_has_a_margin(Solver):
+    """At first weights that leave it out there is none."""
+    columns = around_the_origin()
+    kernels = [*(On(name, Linear()) for name in columns), On("0", RBF(gamma=1.0))]
+    problem = over(kernels, columns, lambda gram: one_class(gram, 0.5, np.ones(40)))
+    found = Solver(gap_tol=1e-6).solve(problem, np.eye(5)[0])
+    assert found.status == "solved" and found.weights[4] > 0.999 and found.objective < -1
+
+
+@any_set_too
+@pytest.mark.parametrize("first", [None, 0])
+def test_hard_margins_of_some_kernels(Solver, first):
+    """Weights without a margin, where the objective is infinite, are on the way; they are not the end of it."""
+    X, y = samples(30)[0], np.tile([1.0, -1.0], 15)
+    columns = {"pairs": np.repeat(X[:15, 0], 2), "0": X[:, 0], "1": X[:, 1]}
+    kernels = [On("pairs", RBF(gamma=1.0)), On("0", RBF(gamma=100.0)), On("1", RBF(gamma=100.0))]
+    problem = over(kernels, columns, lambda gram: soft_margin(gram, y, np.full(30, np.inf)))
+    with pytest.raises(NotSeparableError):
+        machines_at(problem, np.eye(3)[0])
+    found = Solver(gap_tol=1e-5).solve(problem, None if first is None else np.eye(3)[first])
+    assert found.status == "solved"
+    assert_allclose(machines_at(problem, found.weights), found.objective, rtol=1e-5)
+    assert found.history.weights.min() >= 0 and abs(found.weights.sum() - 1) <= 1e-12
+
+
+@pytest.mark.parametrize("Solver", [NewtonMethod, Alternating, JointSMO])
+@pytest.mark.parametrize("start", [None, [1.0, 0.0]])
+def test_no_weights_separate(Solver, start):
+    """Two pairs of samples that are alike, with different labels."""
+    X, y = np.array([[0.0], [0.0], [1.0], [1.0]]), np.array([1.0, -1.0, 1.0, -1.0])
+    problem = over([RBF(gamma=1.0), Linear()], X, lambda gram: soft_margin(gram, y, np.full(4, np.inf)))
+    with pytest.raises(NotSeparableError):
+        Solver().solve(problem, start)
 
 
 # --- rounding ---------------------------------------------------------------------------------------------
@@ -158,7 +227,13 @@ def test_goes_on_in_float64_where_float32_is_too_coarse(Solver):
     solver._run(search)
     search.certify()
     assert not search.solved  # by what was kept
-    assert solver.solve(problem).status == "solved"
+    found = solver.solve(problem)
+    assert found.status == "solved"
+    history = found.history
+    assert ((np.diff(history.objective) > 0) | (np.diff(history.bound) < 0)).sum() <= 1  # then, if at all
+    rounding = np.finfo(np.float32).eps * history.objective  # of kernel values that were kept
+    assert (history.bound <= history.objective + rounding).all()
+    assert found.bound <= found.objective
 
 
 # --- limits -----------------------------------------------------------------------------------------------
@@ -236,6 +311,48 @@ def test_starts(Solver):
         assert result.status == "solved"
         assert_allclose(result.objective, reference.objective, rtol=1.1e-5)
     assert result.n_iter <= 3  # from the optimum
+
+
+@any_set_too
+def test_begins_at_a_kernel_of_zero(Solver):
+    """Its matrix has no factor, and the weight of the other is zero at first."""
+    X, y = samples()
+    problem = over([Constant(0.0), RBF(gamma=1.0)], X, lambda gram: soft_margin(gram, y, np.linspace(1, 2, 60)))
+    found = Solver(gap_tol=1e-4).solve(problem, np.array([1.0, 0.0]))
+    assert found.status == "solved" and found.weights[1] > 0.999
+
+
+def test_groups_begin_with_equal_sizes():
+    groups = Groups([0, 1, 1, 1, 1, 1])
+    begun = Alternating(gap_tol=1e-9, max_iter=1).solve(replace(widths(), weights=groups)).history.weights[0]
+    assert_array_equal(begun, groups.uniform(6))
+    assert_allclose(begun[0], 0.5)
+
+
+@pytest.mark.parametrize("Solver", [LevelMethod, Alternating, JointSMO, FixedWeights])
+@pytest.mark.parametrize(
+    ("start", "rule"),
+    [
+        ([1.0, 2.0], r"start must have shape \(6,\), .* got \(2,\)"),
+        ([0.0] * 6, "one of them > 0, got"),
+        ([1.0, -0.5, 1.0, 1.0, 1.0, 1.0], ">= 0.*-0.5"),
+        ([1.0, np.nan, 1.0, 1.0, 1.0, 1.0], "finite.*nan"),
+    ],
+)
+def test_bad_starts_are_named(Solver, start, rule):
+    with pytest.raises(ValueError, match=rule):
+        Solver().solve(widths(), start)
+
+
+def test_bad_problems_are_named():
+    problem = widths()
+    with pytest.raises(ValueError, match="problems must be at least one, got none"):
+        replace(problem, problems=[])
+    with pytest.raises(ValueError, match="weights must have a group for each of 6 kernels, got 2"):
+        replace(problem, weights=Groups([0, 1]))
+    for labels in ([], [[0, 1]], 3):
+        with pytest.raises(ValueError, match="labels must be one for each kernel"):
+            Groups(labels)
 
 
 @every_solver
@@ -323,6 +440,17 @@ def test_nearest_point_below_a_level():
         options={"ftol": 1e-14},
     )
     assert_allclose(found, slow.x, atol=1e-5)
+
+
+def test_points_are_below_a_level_however_roughly_they_are_found(monkeypatch):
+    search, tried = searched(widths(), gap_tol=1e-6)
+    linear, energies = cut_arrays(tried)
+    cuts = cuts_of(search, tried)
+    lowest = cuts.lowest()
+    level = search.lower + 0.3 * (search.upper - search.lower)
+    monkeypatch.setattr("mercer.solvers.kernel_weights.cuts.EXACT", {"maxiter": 1})
+    found = cuts.nearest_below(level, search.best.weights, lowest)
+    assert (linear - energies @ found).max() <= level * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("squared", [False, True])

@@ -150,6 +150,19 @@ def test_any_number_of_threads(weights):
     np.testing.assert_array_equal(one.weights, three.weights)
 
 
+def test_corners_that_no_rounding_makes_sharp():
+    """Every variable is at its bound, kernels differ by rounding, and the gap that is wanted is below that."""
+    rng = np.random.default_rng(1)
+    A = rng.normal(size=(60, 5))
+    stack = GramStack(
+        [Indexed(A @ A.T * (1 + 1e-15 * rng.integers(-3, 4))) for _ in range(7)], np.arange(60), scale=None
+    )
+    weights = Simplex()
+    problem = KernelWeightsProblem(stack, [one_class(stack.combination(weights.uniform(7)), 1.0, np.ones(60))], weights)
+    found = JointSMO(gap_tol=1e-17).solve(problem)
+    assert found.relative_gap <= 1e-12
+
+
 def test_limits():
     problem = problem_of(Simplex())
     assert JointSMO(gap_tol=1e-9, max_iter=1).solve(problem).status == "max_iter"
@@ -171,11 +184,12 @@ def test_refuses_by_name():
 
     X, _ = samples()
     classes = crammer_singer(problem_of(NormBall(2.0)).problems[0].gram, np.arange(80) % 3, np.ones(80))
-    with pytest.raises(ValueError, match="JointSMO needs machines for two classes"):
-        JointSMO().solve(KernelWeightsProblem(GramStack(KERNELS, X), [classes], NormBall(2.0)))
+    for weights, other in ((NormBall(2.0), "Alternating"), (Simplex(), "LevelMethod")):
+        with pytest.raises(ValueError, match=f"JointSMO needs machines for two classes.*use {other}"):
+            JointSMO().solve(KernelWeightsProblem(GramStack(KERNELS, X), [classes], weights))
 
     class Other(WeightSet):
-        best = cheapest = scaled = None
+        best = cheapest = norm = None
 
         def uniform(self, n_kernels):
             return np.ones(n_kernels)

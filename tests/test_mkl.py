@@ -5,12 +5,14 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
+from mercer.active import ActiveLearner
 from mercer.errors import DomainError, IndefiniteError
 from mercer.kernels import RBF, Constant, FromFunction, Indexed, Linear, On, Polynomial, Spectrum, Sum
 from mercer.mkl import MKLClassifier, MKLOneClass, MKLRegressor, Widths, family, weights_path
 from mercer.multiclass import OneVersusRest
+from mercer.selection import Tuned
 from mercer.svm import SVC, SVR, OneClassSVM
 
 EXACT = {"gap_tol": 1e-6, "tol": 1e-6}
@@ -47,6 +49,22 @@ def test_names_functions_and_families_stand_for_kernels():
     assert machine.weights_.shape == (4,)
 
 
+def test_kernels_by_default():
+    machine = MKLClassifier().fit(*two_classes())
+    assert [type(kernel) for kernel in machine.kernels_] == [Linear, *[RBF] * 7]
+    assert not {"_stack", "_sizes", "_counts", "_targets"} & vars(machine).keys()  # matrices go when the fit is over
+
+
+def test_samples_without_weight_do_not_count_for_widths():
+    X, y = two_classes()
+    weight = np.where(np.arange(80) < 20, 0.0, 1.0)
+    machine = MKLClassifier([Widths(factors=[0.5, 2.0]), RBF()]).fit(
+        100.0 * X * (2.0 - weight[:, np.newaxis]), y, weight
+    )
+    alone = MKLClassifier([Widths(factors=[0.5, 2.0]), RBF()]).fit(100.0 * X[20:], y[20:])
+    assert_allclose([one.gamma for one in machine.kernels_], [one.gamma for one in alone.kernels_], rtol=1e-12)
+
+
 def test_columns_of_a_table():
     X, y = table()
     machine = MKLClassifier(On("noise", Linear()) + On("signal", Linear())).fit(X, y)
@@ -74,8 +92,13 @@ def test_stored_matrices_can_be_split():
 
 def test_bare_matrices_are_refused_by_name():
     X, y = two_classes()
+    K, rows = X @ X.T, np.arange(80)
     with pytest.raises(TypeError, match=r"number 1 is an array of shape \(80, 80\).*Indexed\(K1\)"):
-        MKLClassifier([Linear(), X @ X.T]).fit(np.arange(80), y)
+        MKLClassifier([Linear(), K]).fit(rows, y)
+    with pytest.raises(TypeError, match=r"got an array of shape \(2, 80, 80\).*Indexed\(K1\)"):
+        MKLClassifier(np.array([K, K])).fit(rows, y)
+    with pytest.raises(TypeError, match=r"number 0 is a list.*Indexed\(K1\)"):
+        MKLClassifier([K.tolist()]).fit(rows, y)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +107,8 @@ def test_bare_matrices_are_refused_by_name():
         ([], TypeError, "kernels must be a list of kernels"),
         (7, TypeError, "kernels must be a list of kernels.*7"),
         (["linear", Spectrum(2)], DomainError, "Linear on vectors and Spectrum on strings"),
-        (["nonsense"], ValueError, "nonsense"),
+        (["nonsense"], ValueError, "kernels must be kernels, number 0 is none.*nonsense"),
+        ([Linear(), RBF], TypeError, r"number 1 is none.*write RBF\(\)"),
     ],
 )
 def test_what_is_no_list_of_kernels_is_refused(given, kind, message):
@@ -97,10 +121,13 @@ def test_what_is_no_list_of_kernels_is_refused(given, kind, message):
     [
         ({"norm": 0.5}, "norm must be a float >= 1.*0.5"),
         ({"elastic": 0.5, "norm": 2.0}, "norm must be 1 where elastic is positive, got 2.0"),
-        ({"groups": [0]}, "groups must have a label for each of 2 kernels, got 1"),
+        ({"groups": [0]}, r"groups must be a list with a label for each of 2 kernels, got \[0\]"),
+        ({"groups": [[0], [1]]}, r"groups must be a list with a label for each of 2 kernels, got \[\[0\]"),
+        ({"groups": "ab"}, "groups must be a list with a label for each of 2 kernels, got 'ab'"),
         ({"groups": [0, 1], "elastic": 0.5}, "elastic must be 0 where there are groups"),
         ({"algorithm": "magic"}, "algorithm must be one of 'auto'.*'magic'"),
-        ({"algorithm": "level", "norm": 2.0}, "simplex"),
+        ({"algorithm": "level", "norm": 2.0}, "algorithm must not be 'level' where norm, elastic or groups.*simplex"),
+        ({"algorithm": "newton", "multi_class": "crammer_singer"}, "algorithm must not be 'newton' where classes have"),
         ({"normalize": "size"}, "normalize must be"),
         ({"shared": False}, "multi_class must be 'ovr' where shared is False"),
         ({"multi_class": OneVersusRest(calibrated=True)}, "multi_class must be a scheme that is not calibrated"),
@@ -120,6 +147,10 @@ def test_parameters_of_kernels():
     assert first[1] == RBF(gamma=1.0)  # the list may be somebody else's
     with pytest.raises(ValueError, match="kernels 0 to 1"):
         machine.set_params(kernels__2__gamma=1.0)
+    with pytest.raises(ValueError, match="Invalid parameter 'kernels__first__gamma': there are kernels 0 to 1"):
+        machine.set_params(kernels__first__gamma=1.0)
+    with pytest.raises(ValueError, match="Invalid parameter 'kernels__0__gamma': kernels is None"):
+        MKLClassifier().set_params(kernels__0__gamma=1.0)
     summed = MKLClassifier(Linear() + RBF(gamma=1.0)).set_params(kernels__1__gamma=2.0)
     assert summed.kernels == Linear() + RBF(gamma=2.0)
 
@@ -242,6 +273,22 @@ def test_several_classes_share_weights_or_have_their_own():
     assert own.score(X, y) > 0.6
 
 
+def test_two_classes_have_one_set_of_weights():
+    X, y = two_classes()
+    own, shared = (MKLClassifier(["linear", "rbf"], multi_class="ovr", shared=one).fit(X, y) for one in (False, True))
+    assert_array_equal(own.weights_, shared.weights_)
+    assert_array_equal(own.decision_function(X), shared.decision_function(X))
+
+
+def test_samples_without_weight_are_none_for_one_objective_either():
+    X, _ = two_classes()
+    y, weight = np.arange(80) % 3, np.where(np.arange(80) < 20, 0.0, 1.0)
+    machine = MKLClassifier(["linear", RBF(gamma=1.0)], multi_class="crammer_singer", C=0.3)
+    some = clone(machine).fit(X, y, sample_weight=2.0 * weight)
+    alone = machine.set_params(C=0.6).fit(X[20:], y[20:])
+    assert_allclose(some.weights_, alone.weights_, atol=1e-12)
+
+
 @pytest.mark.parametrize("scheme", ["weston_watkins", "crammer_singer", "lee_lin_wahba"])
 def test_one_objective_for_all_classes(scheme):
     rng = np.random.default_rng(0)
@@ -296,6 +343,22 @@ def test_elastic_weights_and_groups():
     assert_allclose(grouped.weights_[1], grouped.weights_[2], rtol=1e-3)
 
 
+def test_labels_of_groups_need_no_order():
+    X, y = two_classes()
+    terms = [Linear(), RBF(gamma=1.0), RBF(gamma=2.0)]
+    first, second = (
+        MKLClassifier(terms, groups=labels, norm=2.0).fit(X, y) for labels in ([0, 1, 1], ["b", None, None])
+    )
+    assert_array_equal(first.weights_, second.weights_)
+
+
+def test_a_family_is_in_the_group_of_its_label():
+    X, y = two_classes()
+    short = MKLClassifier([Widths(factors=[0.5, 2.0]), Linear()], groups=["round", "flat"], norm=2.0).fit(X, y)
+    long = MKLClassifier([*short.kernels_], groups=["round", "round", "flat"], norm=2.0).fit(X, y)
+    assert_array_equal(short.weights_, long.weights_)
+
+
 def test_limits_are_told():
     X, y = two_classes()
     with pytest.warns(ConvergenceWarning, match=r"weights did not reach .*max_iter"):
@@ -319,8 +382,9 @@ def test_what_is_counted_are_weights_not_steps_of_the_machine(scheme):
 def test_warm_start():
     X, y = two_classes()
     machine = MKLClassifier(warm_start=True).fit(X, y)
-    cold = machine.weights_result_.n_iter
-    assert machine.fit(X, y).weights_result_.n_iter <= cold
+    cold = machine.weights_result_
+    assert machine.fit(X, y).weights_result_.n_iter <= cold.n_iter
+    assert_allclose(machine.weights_result_.history.weights[0], cold.weights, atol=0.01)
     assert_allclose(clone(machine).fit(X, y).weights_result_.objective, machine.weights_result_.objective, rtol=2e-3)
 
 
@@ -341,8 +405,20 @@ def test_a_path_has_what_fits_alone_have(monkeypatch):
     for C, one in zip(path.values, path.machines, strict=True):
         alone = clone(machine).set_params(C=C).fit(X, y)
         assert_allclose(one.weights_result_.objective, alone.weights_result_.objective, rtol=2e-3)
+        assert not {"_shelf", "_first_weights"} & vars(one).keys()  # what they had in common goes
     weights_path(machine, X, y, kernels__1__gamma=[0.1, 1.0])
     assert len(made) == 1 + 3 + 2
+    path = weights_path(machine, X, y, normalize=["trace", None])  # the same kernels, other matrices
+    plain = clone(machine).set_params(normalize=None).fit(X, y)
+    assert_array_equal(path.machines[1].factors_, plain.factors_)
+
+
+def test_a_path_begins_at_the_last_weights():
+    X, y = two_classes()
+    machine = MKLClassifier(["linear", RBF(gamma=1.0), RBF(gamma=1e-3)])
+    first, second = (one.weights_result_ for one in weights_path(machine, X, y, C=[1.0, 1.0]).machines)
+    assert_allclose(first.history.weights[0], 1 / 3, rtol=1e-12)
+    assert_allclose(second.history.weights[0], first.weights, atol=0.01)
 
 
 def test_paths_refuse_what_is_none():
@@ -351,17 +427,56 @@ def test_paths_refuse_what_is_none():
         weights_path(SVC(), X, y, C=[1.0])
     with pytest.raises(ValueError, match="one parameter with its values"):
         weights_path(MKLClassifier(), X, y)
-    with pytest.raises(ValueError, match="at least one value of C"):
+    with pytest.raises(ValueError, match="C must have at least one value"):
         weights_path(MKLClassifier(), X, y, C=[])
+    with pytest.raises(TypeError, match="C must be a list of values, got 3"):
+        weights_path(MKLClassifier(), X, y, C=3)
+    with pytest.raises(ValueError, match=r"kernels__0__factors must leave the number of kernels.*\(1,\) and.*\(2,\)"):
+        weights_path(MKLClassifier([Widths()]), X, y, kernels__0__factors=[(1.0,), (1.0, 2.0)])
+
+
+def test_paths_with_weights_of_samples():
+    X, y = two_classes()
+    weight = np.where(np.arange(80) < 20, 0.0, 1.0)
+    path = weights_path(MKLClassifier(["linear", RBF(gamma=1.0)]), X, y, sample_weight=weight, C=[0.5])
+    alone = MKLClassifier(["linear", RBF(gamma=1.0)], C=0.5).fit(X[20:], y[20:])
+    assert_allclose(path.weights[0], alone.weights_, atol=1e-12)
 
 
 def test_families():
     assert family("poly", degree=[1, 3]) == [Polynomial(degree=1), Polynomial(degree=3)]
     with pytest.raises(ValueError, match="one parameter"):
         family("rbf", gamma=[1.0], other=[2.0])
-    with pytest.raises(ValueError, match="at least one value of gamma"):
+    with pytest.raises(ValueError, match="gamma must have at least one value"):
         family("rbf", gamma=[])
     with pytest.raises(ValueError, match="factors must be numbers > 0"):
         Widths(factors=[0.0]).kernels([[0.0], [1.0]])
+    with pytest.raises(ValueError, match=r"factors must be numbers > 0, got \['a'\]"):
+        Widths(factors=["a"]).kernels([[0.0], [1.0]])
+    with pytest.raises(TypeError, match="factors must be a list of values, got 3"):
+        Widths(factors=3).kernels([[0.0], [1.0]])
     with pytest.raises(ValueError, match="a parameter gamma"):
         Widths(Linear()).kernels([[0.0], [1.0]])
+
+
+# --- in other hands ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [{}, {"multi_class": "ovr", "shared": False}], ids=["shared", "own"])
+def test_a_learner_asks_for_labels(options):
+    X, _ = two_classes()
+    y = np.array(["a", "b", "c"])[np.digitize(X[:, 0], [-0.4, 0.4])]
+    learner = ActiveLearner(MKLClassifier(["linear", RBF()], **options), X, oracle=y, budget=25, batch=2).learn()
+    assert learner.estimator_.score(X, y) > 0.8
+    alone = MKLClassifier(["linear", RBF()], **options).fit(X[learner.labelled_], learner.labels_)
+    assert_allclose(learner.estimator_.decision_function(X), alone.decision_function(X), atol=1e-9)
+
+
+def test_machines_that_choose_their_parameters():
+    X, y = two_classes()
+    grid = {"C": [1e-3, 1.0], "kernels__1__gamma": [1e-6, 1.0]}
+    machine = MKLClassifier(["linear", RBF()])
+    tuned = Tuned(machine, grid, cv=KFold(3)).fit(X, y)
+    assert tuned.best_params_ == {"C": 1.0, "kernels__1__gamma": 1.0}
+    best = clone(machine).set_params(**tuned.best_params_)
+    assert_allclose(tuned.best_score_, cross_val_score(best, X, y, cv=KFold(3)).mean(), atol=1e-12)

@@ -14,6 +14,7 @@ from mercer.gram import GramStack, center, centered_alignment, ideal_kernel
 from mercer.kernels import RBF, Linear
 from mercer.mkl import Alignment, DivConv, DivDC, Easy, Uniform
 from mercer.mkl.rules.matrices import MatrixStack
+from mercer.threads import limit_threads
 
 RULES = [Alignment(), Alignment(joint=False), Easy(), Easy(lam=0.0), Easy(lam=1.0), DivConv(), DivDC()]
 DIVERGENCES = [DivConv(), DivDC(), DivConv(sigma=1.0), DivDC(sigma=0.5)]
@@ -111,7 +112,9 @@ def test_easy_by_means():
     kernels, y = some_kernels()
     c = np.where(y == 1, 1.0 / np.sum(y == 1), -1.0 / np.sum(y == 0))
     distances = np.array([c @ K @ c for K in kernels])
-    np.testing.assert_allclose(Easy(lam=1.0)(kernels, y), distances / distances.sum(), rtol=1e-12)
+    found = Easy(lam=1.0).solve(kernels, y)
+    np.testing.assert_allclose(found.weights, distances / distances.sum(), rtol=1e-12)
+    assert found.objective == pytest.approx(distances.sum(), rel=1e-12)
     np.testing.assert_allclose(Easy(lam=1.0 - 1e-9)(kernels, y), distances / distances.sum(), atol=1e-6)
 
 
@@ -244,6 +247,12 @@ def test_easy_where_classes_meet():
     assert nothing.status == "solved"
 
 
+def test_easy_where_one_class_of_several_meets_the_rest():
+    x, y = np.array([-2.0, -1.9, 0.0, 0.1, 2.0, 2.1]), np.array([0, 0, 1, 1, 2, 2])
+    K = np.outer(x, x)
+    np.testing.assert_allclose(Easy(lam=0.0)([K, 2.0 * K], y), [1 / 3, 2 / 3], rtol=1e-6)
+
+
 @pytest.mark.parametrize("rule", RULES, ids=repr)
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_sample_of_weight_two_is_there_twice(rule, n_classes):
@@ -287,10 +296,33 @@ def test_matrices_of_other_types(dtype):
     np.testing.assert_allclose(Easy()(np.array(kernels), y), Easy()(kernels, y))
 
 
-def test_sums_of_matrices():
+@pytest.mark.parametrize("factor", [1e-40, 1.0, 1e40])
+def test_sums_of_matrices(factor):
+    """Also those that float32 has no place for."""
     kernels, _ = some_kernels(n=300)
     d = np.array([0.5, 1.0, 0.0, 2.0, 0.0, 3.0])
-    np.testing.assert_allclose(MatrixStack(kernels).combination(d).matrix, np.tensordot(d, kernels, axes=1), atol=1e-12)
+    total = MatrixStack([factor * K for K in kernels]).combination(d).matrix
+    assert total.dtype == (np.float32 if factor == 1.0 else np.float64)
+    np.testing.assert_allclose(total / factor, np.tensordot(d, kernels, axes=1), rtol=1e-6, atol=1e-12)
+
+
+def test_matrices_may_lie_in_any_order():
+    kernels, y = some_kernels(n=50)
+    wide = np.zeros((100, 100))
+    wide[::2, ::2] = kernels[1]
+    others = [np.asfortranarray(kernels[0]), wide[::2, ::2], *kernels[2:]]
+    np.testing.assert_array_equal(Easy()(others, y), Easy()(kernels, y))
+    mixed = [kernels[0].astype(np.float16), kernels[1].astype(np.float32), *kernels[2:]]
+    np.testing.assert_array_equal(Easy()(mixed, y), Easy()([K.astype(np.float64) for K in mixed], y))
+
+
+@pytest.mark.parametrize("lam", [0.1, 1.0])
+def test_threads_do_not_matter(lam):
+    kernels, y = some_kernels(3, n=300)
+    with limit_threads(1):
+        alone = Easy(lam)(kernels, y)
+    with limit_threads(3):
+        np.testing.assert_array_equal(Easy(lam)(kernels, y), alone)
 
 
 def test_blocks_of_rows():
@@ -323,6 +355,7 @@ NAN = np.array([[1.0, np.nan], [np.nan, 1.0]])
         (Easy(), [np.eye(2), NAN], LABELS[:2], "number 1 contains NaN"),
         (DivDC(), [np.eye(2), NAN], LABELS[:2], "number 1 contains NaN"),
         (Alignment(), [np.eye(2), NAN], LABELS[:2], "number 1 contains NaN"),
+        (Easy(), [1.7e308 * EYE, 1.7e308 * EYE], LABELS, "kernels are too large: their sum overflows"),
         (Easy(), [EYE.astype(complex)], LABELS, "dtype complex128"),
         (Easy(), [EYE], LABELS[:3], r"targets has shape \(3,\)"),
         (Easy(), [EYE], None, "Easy needs classes as targets, got none"),
@@ -341,6 +374,19 @@ def test_bad_input_is_named(rule, kernels, y, message):
 def test_indefinite_matrices_are_refused(rule):
     with pytest.raises(IndefiniteError, match="positive semi-definite"):
         rule([np.eye(4), -3.0 * ideal_kernel(LABELS)], LABELS)
+
+
+def test_alignment_refuses_what_no_definite_matrix_has():
+    kernels, y = some_kernels()
+    for rule in (Alignment(), Alignment(joint=False)):
+        with pytest.raises(IndefiniteError, match="number 1 has a negative alignment, -"):
+            rule([kernels[0], -0.5 * kernels[1]], y)
+    x = np.where(np.arange(40) % 2, 1.0, -1.0) * np.where(y == y[0], 1.0, 0.0)
+    with pytest.raises(IndefiniteError, match="numbers 0 and 2 have a negative inner product"):
+        Alignment()([np.outer(x, x), np.eye(40), 5.0 * ideal_kernel(y) - np.outer(x, x)], y)
+    axes = np.linalg.qr(np.random.default_rng(0).normal(size=(40, 20)))[0].T
+    nearly_constant = [1.0 + 1e-11 * np.outer(x, x) for x in axes]  # whose angles are rounding
+    assert Alignment()(nearly_constant, y).sum() == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgba
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from mercer import SVC, SVR, MKLClassifier, OneClassSVM
+from mercer import SVC, SVR, MKLClassifier, MKLOneClass, OneClassSVM
+from mercer.data import Tree
 from mercer.kernels import RBF, Indexed, Linear
-from mercer.plots import DecisionDisplay, Display, HistoryDisplay, KernelWeightsDisplay, ScoreMapDisplay
+from mercer.plots import DecisionDisplay, Display, HistoryDisplay, KernelWeightsDisplay, ScoreMapDisplay, TreeDisplay
 
 
 @pytest.fixture
@@ -349,8 +351,27 @@ def test_a_score_below_zero_is_seen():
     np.testing.assert_allclose(weights[0] / weights[1], low / high, rtol=1e-12)  # bars begin at the same place
 
 
+def test_a_weight_below_zero_is_seen():
+    display = KernelWeightsDisplay(["a", "b"], [-0.4, 0.8], scores=[0.5, 0.6], together=0.7).plot()
+    low, high = display.ax_.get_xlim()
+    assert low < -0.4 < 0.8 < high
+    scores = display.score_ax_.get_xlim()
+    assert scores[1] > 0.7
+    np.testing.assert_allclose(scores[0] / scores[1], low / high, rtol=1e-12)
+
+
 def test_weights_refusals(plane, two_kernels):
     X, _ = plane
+    with pytest.raises(TypeError, match=r"machine must be one of mercer.mkl.*got SVC\(\)"):
+        KernelWeightsDisplay.from_estimator(SVC().fit(X, np.arange(40) % 2))
+    with pytest.raises(NotFittedError):
+        KernelWeightsDisplay.from_estimator(MKLClassifier())
+    with pytest.raises(TypeError, match="machine must be one with scores where X is given, got MKLOneClass"):
+        KernelWeightsDisplay.from_estimator(MKLOneClass(["linear", "rbf"]).fit(X), X)
+    with pytest.raises(ValueError, match=r"weights must be one for each of 1 names, got shape \(2,\)"):
+        KernelWeightsDisplay(["a"], [0.5, 0.5])
+    with pytest.raises(ValueError, match=r"scores must be one for each of 2 names, got shape \(1,\)"):
+        KernelWeightsDisplay(["a", "b"], [0.5, 0.5], scores=[1.0])
     with pytest.raises(ValueError, match="names must have one for each of 2 kernels, got 3"):
         KernelWeightsDisplay.from_estimator(two_kernels, names=["a", "b", "c"])
     own = MKLClassifier([Linear(), RBF()], multi_class="ovr", shared=False, norm=2.0).fit(X, np.arange(40) % 3)
@@ -377,3 +398,27 @@ def test_without_matplotlib(draw, plane, monkeypatch):
 def test_base_draws_nothing():
     with pytest.raises(NotImplementedError):
         Display().plot()
+
+
+def test_a_tree_stands_above_its_leaves():
+    tree = Tree.from_string("(S (NP (N Paul)) (VP (V ate) (NP (Det the) (N pie))))")
+    display = TreeDisplay.from_tree(tree, fontsize=7)
+    assert [text.get_text() for text in display.texts_] == [label for label, _ in tree.preorder()]
+    assert display.parents == [-1, 0, 1, 2, 0, 4, 5, 4, 7, 8, 7, 10]
+    leaves = [k for k, (_, arity) in enumerate(tree.preorder()) if arity == 0]
+    np.testing.assert_array_equal(display.positions[leaves], [[0, 0], [1, 0], [2, 0], [3, 0]])
+    np.testing.assert_array_equal(display.positions[:5], [[0.875, 4], [0, 2], [0, 1], [0, 0], [1.75, 3]])
+    assert len(display.edges_) == tree.n_nodes - 1 and not display.wrong.any()
+    assert display.texts_[0].get_fontsize() == 7
+
+
+def test_wrong_nodes_of_a_tree_have_another_colour():
+    right = Tree.from_string("(S (A a) (X (B b) (C c)))")
+    display = TreeDisplay.from_tree(Tree.from_string("(S (X (A a) (B b)) (C c))"), right)
+    assert [label for label, wrong in zip(display.labels, display.wrong, strict=True) if wrong] == ["X"]
+    assert to_rgba(display.texts_[1].get_color()) == to_rgba("C3")
+    assert to_rgba(display.edges_[0].get_color()) == to_rgba("C3")
+    twice = TreeDisplay.from_tree(Tree.from_string("(S (S a))"), Tree.from_string("(S a)"))
+    assert twice.wrong.tolist() == [False, True, False]
+    with pytest.raises(ValueError, match=r"right must have the leaves \('a',\), got \('b',\)"):
+        TreeDisplay.from_tree(Tree("S", ["a"]), Tree("S", ["b"]))

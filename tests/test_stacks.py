@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
-from mercer import MKLClassifier
+from mercer import MKLClassifier, _native
 from mercer.errors import IndefiniteError
 from mercer.gram import GramStack, clip, flip, shift, square, stacks
 from mercer.kernels import (
@@ -28,6 +28,7 @@ from mercer.threads import limit_threads
 
 KERNELS = [RBF(gamma=0.1), Linear(), RBF(gamma=2.0), Cosine(), Polynomial(degree=3, gamma=0.5), Laplacian(gamma=0.3)]
 KERNELS += [Matern(nu=1.5, length_scale=1.0), Constant(2.0) * RBF(gamma=1.0), Constant(0.0)]
+KERNELS += [RBF(gamma=[0.1, 0.2, 0.0, 1.0]), RBF(gamma=[1.0, 0.0, 0.2, 0.1])]
 
 
 @pytest.fixture
@@ -55,10 +56,10 @@ def energies(Ks, coefficients):
 
 
 def keeping(monkeypatch, part, block=None):
-    """Stacks keep what fits this part of the memory, and compute blocks of so many entries."""
+    """Stacks keep what fits this part of the memory, and compute blocks of so many bytes."""
     monkeypatch.setattr(stacks, "KEPT", part)
     if block is not None:
-        monkeypatch.setattr(stacks, "BLOCK_ENTRIES", block)
+        monkeypatch.setattr(stacks, "BLOCK_BYTES", block)
 
 
 @pytest.mark.parametrize("scale", ["trace", "variance", None])
@@ -73,10 +74,18 @@ def test_sums_and_energies_are_those_of_the_matrices(X, coefficients, scale, spa
         assert_allclose(gram.rows(everything), total, rtol=1e-12, atol=1e-12)
         assert_allclose(gram.diag(), np.diag(total), rtol=1e-12)
         assert_allclose(gram.dot_part(everything[:7], everything[3:], X[3:]), total[:7, 3:] @ X[3:], rtol=0, atol=1e-9)
+        some = csr_array(X[3:] * (X[3:] > 0))
+        assert_allclose(gram.dot_part(everything[:7], everything[3:], some), total[:7, 3:] @ some, rtol=0, atol=1e-9)
         assert gram.definite
     without = stack.exact(weights, ridged=False).rows(everything)
     assert_allclose(without, total - 0.25 * weights.sum() * np.eye(stack.n), rtol=1e-12, atol=1e-12)
     assert_allclose(stack.matrix(4), Ks[4], rtol=1e-12, atol=1e-12)
+    for which in (
+        [3, 4, 80],
+        [80, 3, 4],
+        [80, 3, 80, 4],
+    ):  # variables may share a sample
+        assert_allclose(stack.square(weights, np.array(which)), total[np.ix_(which, which)], rtol=1e-6)
     wanted = energies(Ks, coefficients)
     assert_allclose(stack.energies(coefficients), wanted, rtol=3e-6)
     assert_allclose(stack.energies(coefficients, exact=True), wanted, rtol=1e-11)
@@ -91,23 +100,61 @@ def test_what_is_kept_and_threads_make_no_difference(X, coefficients, monkeypatc
     weights = np.linspace(1.0, 0.0, len(KERNELS))
     found = []
     half = 4 * 83 * 84 // 2
-    for part, block, threads in [(1 / 2, None, 1), (0.0, 500, 1), (2.5 * half / 2**20, 3000, 3), (1 / 2, None, 3)]:
+    for part, block, threads in [(1 / 2, None, 1), (0.0, 4000, 1), (2.5 * half / 2**20, 24000, 3), (1 / 2, None, 3)]:
         keeping(monkeypatch, part, block)
         with limit_threads(threads):
             stack = GramStack(KERNELS, X, ridge=0.5, memory=1)
             n_kept = sum(dtype == np.float32 for _, dtype in stack._kept)
             found.append((n_kept, stack.combination(weights).matrix, stack.exact(weights).matrix))
             found[-1] += (stack.energies(coefficients), stack.energies(coefficients, exact=True))
+            found[-1] += (stack.square(weights, np.arange(2, 83, 3)),)
             found[-1] += (stack.products(coefficients[[1]], np.arange(3, 60)),)
-    assert [one[0] for one in found] == [9, 0, 2, 9]
+    assert [one[0] for one in found] == [11, 0, 2, 11]
     for one in found[1:]:
         for mine, theirs in zip(found[0][1:], one[1:], strict=True):
             assert_array_equal(mine, theirs)
 
 
+@pytest.mark.parametrize("level", _native.simd_levels())
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_families_at_every_level(X, level, dtype):
+    """Rows that begin and end within a tile; exponents of any size."""
+    kernels = [RBF(gamma=g) for g in (1e-300, 0.5, 1e300)] + [Matern(nu=2.5, length_scale=0.5)]
+    specs = [(kernel.native().transform, list(kernel.native().parameters)) for kernel in kernels]
+    factors, first, last = [1.0, 1.5, 1.25, 0.75], 37, 71
+    halves = [np.full(last * (last + 1) // 2 - first * (first + 1) // 2 + 1, -1.0, dtype=dtype) for _ in kernels]
+    for x in (X, 1e-150 * X, 1e150 * X):
+        _native.family_halves("l2", None, specs, factors, x, first, last, halves, 1, level)
+        for kernel, factor, half in zip(kernels, factors, halves, strict=True):
+            wanted = factor * np.asarray(kernel(x))[first:last][np.tri(last - first, 83, first, dtype=bool)]
+            assert_allclose(half[:-1], wanted, rtol=0, atol=3 * np.finfo(dtype).eps)
+            assert half[-1] == -1.0  # what lies behind is not touched
+
+
+def test_a_pass_that_serves_energies_and_products(X, coefficients, monkeypatch):
+    keeping(monkeypatch, 0.0)
+    c = coefficients[[1]]
+    moved, turned = csr_array((c.data, c.indices - 1, c.indptr), shape=c.shape), c.copy()
+    turned.data[:], turned.indices[:] = c.data[::-1], c.indices[::-1]
+    turned.has_sorted_indices = False
+    inside, everything = c.indices[::2].copy(), np.arange(83)
+    for first, then, samples, exact in [
+        (c, c, inside, False),
+        (turned, turned, inside, False),
+        (c, c, everything, False),
+        (c, 2.0 * c, inside, False),
+        (moved, c, inside, False),
+        (c, c, inside, True),
+        (coefficients, c, inside, False),
+    ]:
+        stack = GramStack(KERNELS, X, ridge=0.5)
+        stack.energies(first, exact=exact)
+        assert_array_equal(stack.products(then, samples), GramStack(KERNELS, X, ridge=0.5).products(then, samples))
+
+
 def test_memory_stays_within_the_budget(rng, monkeypatch):
-    n, mb, block = 1500, 2**20, 1 << 18
-    monkeypatch.setattr(stacks, "BLOCK_ENTRIES", block)
+    n, mb, block = 1500, 2**20, 1 << 21
+    monkeypatch.setattr(stacks, "BLOCK_BYTES", block)
     X, weights = rng.normal(size=(n, 3)), np.full(12, 1 / 12)
     kernels = [RBF(gamma=g) for g in np.logspace(-2, 1, 12)]  # 4.3 MB each, 9 MB their sum
     c = csr_array(np.where(rng.random((1, n)) < 0.5, rng.normal(size=(1, n)), 0.0))
@@ -121,14 +168,15 @@ def test_memory_stays_within_the_budget(rng, monkeypatch):
         return tracemalloc.get_traced_memory()[1] - before
 
     try:
-        for memory in (40, 20):
+        for memory in (40, 20, 10):
             stack = GramStack(kernels, X, memory=memory)
             assert 0 < len(stack._kept) < len(kernels)
             assert tracemalloc.get_traced_memory()[0] <= stacks.KEPT * memory * mb
-            one_block = 1.5 * 8 * block
+            one_block = 1.5 * min(block, stacks.BLOCK * memory * mb)
             assert taken(lambda stack=stack: stack.energies(c)) < one_block
             assert taken(lambda stack=stack: stack.energies(c, exact=True)) < one_block
-            assert taken(lambda stack=stack: stack.combination(weights)) < 4 * n**2 + one_block
+            summed = 4 * n**2 if memory >= 20 else 0
+            assert taken(lambda stack=stack: stack.combination(weights)) < summed + one_block
             exact = 8 * n**2 if memory == 40 else 0
             assert taken(lambda stack=stack: stack.exact(weights)) < exact + one_block
             del stack
@@ -136,15 +184,16 @@ def test_memory_stays_within_the_budget(rng, monkeypatch):
         tracemalloc.stop()
 
 
-def test_large_sums_are_made_row_by_row(X, coefficients):
-    small, large = (GramStack(KERNELS, X, ridge=0.1, memory=memory) for memory in (0.02, 100))
+@pytest.mark.parametrize(("memory", "n_kept"), [(0.02, 0), (0.04, 1)])
+def test_large_sums_are_made_row_by_row(X, memory, n_kept):
+    small, large = (GramStack(KERNELS, X, ridge=0.1, memory=memory) for memory in (memory, 100))
     weights = np.linspace(0.0, 1.0, len(KERNELS))
     gram = small.combination(weights)
-    assert gram.native()[0] == "function" and not small._kept and gram.definite
+    assert gram.native()[0] == "function" and len(small._kept) == n_kept and gram.definite
     assert_allclose(gram.rows(np.array([7, 3])), large.exact(weights).rows(np.array([7, 3])), rtol=1e-12)
 
 
-@pytest.mark.parametrize("size", [1e-200, 1e-30, 1e30, 1e200])
+@pytest.mark.parametrize("size", [1e-310, 1e-200, 1e-30, 1e30, 1e200])
 def test_no_scale_is_lost(X, coefficients, size):
     K = np.asarray(RBF(gamma=0.5)(X))
     numbers, rest = np.arange(83), 1.0 if size > 1 else 0.0
@@ -152,6 +201,17 @@ def test_no_scale_is_lost(X, coefficients, size):
     assert_allclose(stack.energies(coefficients), energies([size * K, K], coefficients), rtol=3e-6)
     gram = stack.combination(np.array([1.0, rest]))
     assert_allclose(gram.rows(numbers), size * K + rest * K, rtol=0, atol=2e-7 * size)
+    square = stack.square(np.array([1.0, rest]), numbers[::2])
+    assert_allclose(square, (size * K + rest * K)[::2, ::2], rtol=0, atol=2e-7 * size)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_scaled_matrices_of_any_size_are_equal(X, coefficients, size):
+    K = np.asarray(RBF(gamma=0.5)(X))
+    stack = GramStack([Indexed(size * K), Indexed(K)], np.arange(83))
+    for exact in (False, True):
+        one, other = stack.energies(coefficients, exact=exact)
+        assert_allclose(one, other, rtol=1e-6)
 
 
 @pytest.mark.parametrize("scale", ["trace", "variance"])
@@ -167,7 +227,33 @@ def test_constant_and_zero_kernels(X, coefficients):
     assert_array_equal(stack.factors, [1.0, 1.0])
     assert_allclose(stack.energies(coefficients)[0], 1.5 * (coefficients.sum(axis=1) ** 2).sum(), rtol=1e-5)
     assert stack.energies(coefficients)[1] == 0.0
-    assert_array_equal(stack.combination(np.array([0.0, 1.0])).matrix, np.zeros((83, 83)))
+    for weights in ([0.0, 1.0], [0.0, 0.0]):
+        zero = stack.combination(np.array(weights)).matrix
+        assert zero.dtype == np.float32
+        assert_array_equal(zero, np.zeros((83, 83)))
+        assert_array_equal(stack.kernel(np.array(weights))(X), np.zeros((83, 83)))
+    denormal = GramStack([Indexed(np.full((83, 83), 1e-310))], np.arange(83))
+    assert_array_equal(denormal.factors, [1.0])
+
+
+def test_energies_are_never_negative(X, rng):
+    """Coefficients that sum to zero have none in the space of a constant, but for rounding."""
+    stack = GramStack([Constant(1.0)], X)
+    rows = rng.normal(size=(20, 83))
+    rows -= rows.mean(axis=1, keepdims=True)
+    found = np.array([stack.energies(csr_array(row[np.newaxis]))[0] for row in rows])
+    assert found.max() < 1e-10 and found.min() >= 0.0
+
+
+def test_what_takes_long_to_compute_is_kept_first(rng):
+    table = {"v": rng.normal(size=(30, 3)), "s": ["abab", "bba", "aab"] * 10, "i": np.arange(30)}
+    kernels = [On("v", RBF(gamma=0.5)), On("s", Spectrum(2)), On("v", RBF(gamma=2.0))]
+    half = 4 * 30 * 31 // 2 / 2**20
+    kept = [set(GramStack(kernels, table, memory=2 * times * half)._kept) for times in (1, 3, 4, 5)]
+    single = {(k, np.float32) for k in range(3)}
+    assert kept == [{(1, np.float32)}, single, single, single | {(1, np.float64)}]
+    # A matrix that is given is in float64 already.
+    assert set(GramStack([Indexed(np.eye(30))], np.arange(30))._kept) == {(0, np.float32)}
 
 
 def test_no_coefficients(X):

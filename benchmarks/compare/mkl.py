@@ -15,7 +15,7 @@ from benchmarks.compare import easy_mkl
 from benchmarks.task import Quality, Results, Task, ratio
 from mercer import MKLClassifier
 from mercer.gram import MatrixGram
-from mercer.kernels import RBF, Kernel, On
+from mercer.kernels import RBF, Kernel, Laplacian, Matern, On, Polynomial
 from mercer.mkl.algorithms import ALGORITHMS
 from mercer.problems import soft_margin
 from mercer.solvers import SMO
@@ -23,6 +23,7 @@ from mercer.solvers import SMO
 GROUP = "Multiple kernels"
 SMALL, LARGE, WIDTHS = 1000, 10_000, 20
 COLUMNS, WIDTHS_EACH = 20, 50  # a thousand kernels
+HUGE, MANY, MEGABYTES, SECONDS = 20_000, 30, 4096, 600.0  # most of the matrices have to be computed again and again
 GAP, C = 1e-3, 1.0
 CONIC, MEMO = "mercer, qclp", "MKLpy MEMO"
 
@@ -43,6 +44,16 @@ def widths(n: int, contender: str) -> Lesson:
     import torch
 
     return Lesson(X, y, kernels, [torch.tensor(kernel(X)) for kernel in kernels])
+
+
+def kinds(_contender: str) -> Lesson:
+    """Four kinds of kernels, in several widths or degrees."""
+    X, y = data.cls(HUGE)
+    kernels: list[Kernel] = [RBF(gamma=gamma) for gamma in np.geomspace(1e-3, 10.0, 18)]
+    kernels += [Laplacian(gamma=gamma) for gamma in np.geomspace(1e-3, 1.0, 6)]
+    kernels += [Matern(nu=1.5, length_scale=length) for length in (1.0, 3.0, 10.0)]
+    kernels += [Polynomial(degree=degree, gamma=1.0 / X.shape[1], coef0=1.0) for degree in (1, 2, 3)]
+    return Lesson(X, y, kernels)
 
 
 def columns(_contender: str) -> Lesson:
@@ -118,6 +129,16 @@ TASKS = [
         contenders={"mercer": partial(fit, norm=2.0)},
         quality=certificate,
         repeats=0,
+    ),
+    Task(
+        name=f"mkl-{MANY}x{HUGE}",
+        title=f"MKLClassifier, {MANY} kernels, n = {HUGE}, {MEGABYTES / 1024:.0f} GB",
+        group=GROUP,
+        setup=kinds,
+        contenders={"mercer": partial(fit, memory=MEGABYTES, max_seconds=SECONDS)},
+        quality=certificate,
+        repeats=0,
+        full=True,
     ),
 ]
 

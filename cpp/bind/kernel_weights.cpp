@@ -34,7 +34,7 @@ std::unique_ptr<WeightSet> weight_set_in(const nb::tuple& source, std::size_t n_
 
 nb::tuple learn_weights(const nb::list& matrix_sources, const nb::tuple& problem_source, Vector<double> start,
                         const nb::tuple& set_source, double gap_tol, double roundness, double max_seconds,
-                        std::size_t block, std::size_t n_threads, const std::string& level_name) {
+                        std::size_t n_threads, const std::string& level_name) {
   std::vector<Matrix<float>> sources;
   weights::Matrices matrices;
   for (const nb::handle source : matrix_sources) {
@@ -54,7 +54,6 @@ nb::tuple learn_weights(const nb::list& matrix_sources, const nb::tuple& problem
   const Level& level = find_level(level_name);
   weights::Options options;
   options.gap = gap_tol;
-  if (block > 0) options.block = block;
   const std::vector<std::size_t> samples = all_positions(matrices.n);
   std::vector<std::vector<std::int64_t>> places;
   std::vector<weights::Machine> machines(problems.size());
@@ -76,8 +75,8 @@ nb::tuple learn_weights(const nb::list& matrix_sources, const nb::tuple& problem
   for (std::size_t t = 0; t < machines.size(); ++t) {
     std::copy(machines[t].a.begin(), machines[t].a.end(), a.get() + problems.begin(t));
   }
-  return nb::make_tuple(own(std::move(a), {problems.n_variables()}), own(learnt.weights), learnt.gap, set->roundness(),
-                        learnt.n_rounds, learnt.n_steps, status_name(learnt.status));
+  return nb::make_tuple(own(std::move(a), {problems.n_variables()}), own(learnt.weights), set->roundness(),
+                        learnt.n_steps, status_name(learnt.status));
 }
 
 }  // namespace
@@ -86,13 +85,12 @@ void bind_kernel_weights(nb::module_& m) {
   using namespace nb::literals;
   m.def(
       "learn_weights", &learn_weights, "matrices"_a, "problems"_a, "start"_a.noconvert(), "weight_set"_a, "gap_tol"_a,
-      "roundness"_a, "max_seconds"_a, "block"_a, "n_threads"_a, "level"_a = "",
+      "roundness"_a, "max_seconds"_a, "n_threads"_a, "level"_a = "",
       "Weights of kernels and machines on their sum, by sequential minimal optimisation.\n\n"
       "matrices: one of float32 for every kernel. problems: as those of solve_many; start: feasible values of their\n"
       "variables. weight_set: (kind, number, groups) with the kinds 'norm', 'elastic' and 'groups'. roundness: of the\n"
-      "corners of groups, at first. Returns the variables, the weights, the duality gap, how round the corners were "
-      "at\n"
-      "the end, the numbers of rounds and steps, and a status.");
+      "corners of groups, at first. Returns the variables, the weights, how round the corners were at the end, the\n"
+      "number of steps, and a status.");
 }
 
 }  // namespace mercer::bind

@@ -3,6 +3,8 @@
 #include "signals.hpp"
 
 namespace mercer::bind {
+void bind_chains(nanobind::module_& m);
+void bind_cky(nanobind::module_& m);
 void bind_elimination(nanobind::module_& m);
 void bind_features(nanobind::module_& m);
 void bind_graphs(nanobind::module_& m);
@@ -12,6 +14,7 @@ void bind_joint(nanobind::module_& m);
 void bind_joint_linear(nanobind::module_& m);
 void bind_linear(nanobind::module_& m);
 void bind_machines(nanobind::module_& m);
+void bind_matrices(nanobind::module_& m);
 void bind_models(nanobind::module_& m);
 void bind_planes(nanobind::module_& m);
 void bind_rankings(nanobind::module_& m);
@@ -24,6 +27,8 @@ void bind_trees(nanobind::module_& m);
 
 NB_MODULE(_native, m) {
   m.doc() = "The loops NumPy cannot do. Functions and arrays, and a class where state is kept; everything is checked in Python first.";
+  mercer::bind::bind_chains(m);
+  mercer::bind::bind_cky(m);
   mercer::bind::bind_elimination(m);
   mercer::bind::bind_features(m);
   mercer::bind::bind_graphs(m);
@@ -33,6 +38,7 @@ NB_MODULE(_native, m) {
   mercer::bind::bind_joint_linear(m);
   mercer::bind::bind_linear(m);
   mercer::bind::bind_machines(m);
+  mercer::bind::bind_matrices(m);
   mercer::bind::bind_models(m);
   mercer::bind::bind_planes(m);
   mercer::bind::bind_rankings(m);

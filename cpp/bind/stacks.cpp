@@ -25,16 +25,16 @@ struct FamilyIn {
 FamilyIn family_in(const std::string& measure, const MaybeVector& weights, const std::vector<KernelIn>& kernels,
                    const std::vector<double>& factors, const Samples& samples) {
   if (kernels.empty() || factors.size() != kernels.size()) throw nb::value_error("every kernel must have a factor");
-  FamilyIn family;
-  family.view.factors = factors;
+  std::vector<SpecIn> specs;
+  std::vector<KernelSpec> views;
   for (const auto& [transform, parameters] : kernels) {
-    family.specs.push_back(spec_in(measure, transform, parameters, std::nullopt, weights, samples));
-    family.view.kernels.push_back(family.specs.back().view);
-    if (kernels.size() > 1 && family.view.kernels.back().needs_norms()) {
+    specs.push_back(spec_in(measure, transform, parameters, std::nullopt, weights, samples));
+    views.push_back(specs.back().view);
+    if (kernels.size() > 1 && views.back().needs_norms()) {
       throw nb::value_error("this kernel is no function of its measure alone");
     }
   }
-  return family;
+  return {Family(std::move(views), factors), std::move(specs)};
 }
 
 HalfRows rows_in(std::size_t first, std::size_t last, std::size_t n) {

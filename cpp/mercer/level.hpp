@@ -97,12 +97,22 @@ struct LinearLoops {
   // sum_k x[k] w[k]
   double (*product_single)(const float* x, const double* w, std::size_t n);
   double (*product_full)(const double* x, const double* w, std::size_t n);
+  // products[r] = sum_k rows[r][k] w[k], r < row_group
+  void (*products_single)(const float* const* rows, const double* w, std::size_t n, double* products);
+  void (*products_full)(const double* const* rows, const double* w, std::size_t n, double* products);
   // sum += sum_r scale[r] rows[r], r < row_group
   void (*add_single)(const double* scale, const float* const* rows, std::size_t n, double* sum);
   void (*add_full)(const double* scale, const double* const* rows, std::size_t n, double* sum);
   // moments[i][j] += sum_r left[r][i] right[r][j] for j <= i (and some j beyond); all (rows, stride),
   // stride a multiple of moment_pad
   void (*add_moments)(const double* left, const double* right, std::size_t n_rows, std::size_t stride, double* moments);
+};
+
+// Several kernels of one measure.
+struct FamilyLoops {
+  // out[c] = factor g(measures[c]) for a tile, g a transform of the measure alone
+  void (*scaled_singles)(const KernelSpec&, double factor, const double* measures, float* out);
+  void (*scaled_doubles)(const KernelSpec&, double factor, const double* measures, double* out);
 };
 
 // One feature of samples, for recursive elimination. Rows are padded with zeros to a multiple of `loss_pad`.
@@ -175,6 +185,15 @@ struct SequenceLoops {
                             const std::int64_t* lanes, std::size_t m, double* room, ScaledValues* values);
 };
 
+// Chains of labels: matrices with a column for every label, of n labels.
+struct ChainLoops {
+  // sums[c] = sum_e weights[e] matrix[places[e] * n + c], in the order of e
+  void (*sum_of_rows)(const double* weights, const std::int32_t* places, std::size_t entries, const double* matrix,
+                      std::size_t n, double* sums);
+  // best[c] = max_r scores[r] + matrix[r * n + c]
+  void (*best_of_rows)(const double* scores, std::size_t rows, const double* matrix, std::size_t n, double* best);
+};
+
 struct Level {
   std::string_view name;
   bool (*supported)();
@@ -185,6 +204,8 @@ struct Level {
   LinearLoops linear;
   SequenceLoops sequences;
   EliminationLoops elimination;
+  FamilyLoops families;
+  ChainLoops chains;
 
   template <class T>
   const Loops<T>& loops() const {

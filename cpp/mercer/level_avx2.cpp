@@ -1,5 +1,6 @@
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "level.hpp"
 
@@ -9,6 +10,7 @@ inline constexpr std::size_t vector_bytes = 32;
 inline constexpr std::size_t tile_vectors = 2;
 #include "simd.hpp"
 // after the vector types
+#include "chain_loops.hpp"
 #include "linear_loops.hpp"
 #include "loops.hpp"
 #include "sequence_loops.hpp"
@@ -17,7 +19,7 @@ inline constexpr std::size_t tile_vectors = 2;
 
 bool supported() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? true : false; }
 
-extern const Level level{"avx2", supported,    loops_of<float>, loops_of<double>, algebra,
-                         quick,  linear_loops, sequence_loops,  elimination_loops};
+extern const Level level{"avx2",       supported,      loops_of<float>,   loops_of<double>, algebra,    quick,
+                         linear_loops, sequence_loops, elimination_loops, family_loops,     chain_loops};
 
 }  // namespace mercer::avx2

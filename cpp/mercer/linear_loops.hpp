@@ -32,6 +32,22 @@ double row_product(const T* x, const double* w, std::size_t n) {
 }
 
 template <class T>
+void row_products(const T* const* rows, const double* w, std::size_t n, double* products) {
+  Vec<double> sums[row_group] = {};
+  std::size_t k = 0;
+  for (; k + lanes<double> <= n; k += lanes<double>) {
+    const Vec<double> factor = load(w + k);
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < row_group; ++r) sums[r] += load_double(rows[r] + k) * factor;
+  }
+  for (std::size_t r = 0; r < row_group; ++r) {
+    products[r] = 0.0;
+    for (std::size_t lane = 0; lane < lanes<double>; ++lane) products[r] += sums[r][lane];
+    for (std::size_t rest = k; rest < n; ++rest) products[r] += double(rows[r][rest]) * w[rest];
+  }
+}
+
+template <class T>
 void add_rows(const double* scale, const T* const* rows, std::size_t n, double* sum) {
   std::size_t k = 0;
   for (; k + lanes<double> <= n; k += lanes<double>) {
@@ -71,5 +87,6 @@ inline void add_moments(const double* left, const double* right, std::size_t n_r
   }
 }
 
-inline constexpr LinearLoops linear_loops{row_product<float>, row_product<double>, add_rows<float>, add_rows<double>,
+inline constexpr LinearLoops linear_loops{row_product<float>,   row_product<double>, row_products<float>,
+                                          row_products<double>, add_rows<float>,     add_rows<double>,
                                           add_moments};

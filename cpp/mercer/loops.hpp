@@ -166,6 +166,41 @@ void transform_row(const KernelSpec& spec, T row_norm, const T* norms, T* values
   }
 }
 
+// Two vectors of measures, through g.
+template <class Function>
+inline Vec<float> narrowed(const double* measures, Function g) {
+  return narrow(g(load(measures)), g(load(measures + lanes<double>)));
+}
+
+// An exponential is computed in float32, with an exponent from double: its rounding by 2^-24 moves the value by no more
+// than 2^-24 / e.
+inline void scaled_singles(const KernelSpec& spec, double factor, const double* measures, float* out) {
+  constexpr std::size_t size = tile_rows * panel_width<double>;
+  if (spec.transform == Transform::exp) {
+    const Exponential<float> decay(-1.0);
+    const float scale = float(factor);
+    const double rate = spec.p0;
+    for (std::size_t c = 0; c < size; c += lanes<float>) {
+      store(out + c, scale * decay(narrowed(measures + c, [&](Vec<double> t) { return rate * t; })));
+    }
+    return;
+  }
+  with_transform<double>(spec, [&](const auto& g) {
+    for (std::size_t c = 0; c < size; c += lanes<float>) {
+      store(out + c, narrowed(measures + c, [&](Vec<double> t) { return factor * g(t); }));
+    }
+  });
+}
+
+inline void scaled_doubles(const KernelSpec& spec, double factor, const double* measures, double* out) {
+  with_transform<double>(spec, [&](const auto& g) {
+    constexpr std::size_t size = tile_rows * panel_width<double>;
+    for (std::size_t c = 0; c < size; c += lanes<double>) store(out + c, factor * g(load(measures + c)));
+  });
+}
+
+inline constexpr FamilyLoops family_loops{scaled_singles, scaled_doubles};
+
 template <class T>
 inline void measure_of_tile(const KernelSpec& spec, const T* const* rows, const T* panel, std::size_t features,
                             T* tile) {

@@ -42,6 +42,18 @@ inline Vec<double> widen_high(Vec<float> v) {
   return __builtin_convertvector(half, Vec<double>);
 }
 
+template <class Half, std::size_t... places>
+inline Vec<float> joined(Half low, Half high, std::index_sequence<places...>) {
+  return __builtin_shufflevector(low, high, places...);
+}
+
+// Two vectors of doubles as one of floats.
+inline Vec<float> narrow(Vec<double> low, Vec<double> high) {
+  typedef float Half __attribute__((vector_size(vector_bytes / 2)));
+  return joined(__builtin_convertvector(low, Half), __builtin_convertvector(high, Half),
+                std::make_index_sequence<lanes<float>>());
+}
+
 // 2^r on |r| <= 1/2 as 1 + r p(r), p interpolating at Chebyshev nodes (relative error 5e-9 in float, 1e-17 in double).
 // `round` is 1.5 * 2^(mantissa bits): adding it rounds to an integer, whose bits can then be shifted into the exponent.
 template <class T>

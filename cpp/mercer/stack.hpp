@@ -27,30 +27,42 @@ struct HalfRows {
 };
 
 // Kernels that are functions of one measure of the same vectors, each times its factor.
-struct Family {
-  std::vector<KernelSpec> kernels;
-  std::vector<double> factors;
+class Family {
+ public:
+  Family(std::vector<KernelSpec> kernels, std::vector<double> factors)
+      : shared_(measure_of(kernels.front())), transforms_(std::move(kernels)), factors_(std::move(factors)) {
+    if (!transforms_.front().needs_norms()) return;
+    shared_ = transforms_.front();
+    transforms_ = {measure_of(shared_)};
+  }
 
-  // The measure; a kernel alone is computed as such, with what it may need besides.
-  KernelSpec shared() const {
-    KernelSpec spec = kernels.front();
-    if (kernels.size() == 1) return spec;
+  // The measure; a kernel that needs more than it is alone, and computed as such.
+  const KernelSpec& shared() const { return shared_; }
+
+  // use(k, values) with the values of kernel k, times its factor, for a tile of what is shared.
+  template <class T, class Use>
+  void values(const Level& level, const double* tile, Use use) const {
+    T values[tile_rows * Vectors<double>::width];
+    for (std::size_t k = 0; k < transforms_.size(); ++k) {
+      if constexpr (sizeof(T) == sizeof(float)) {
+        level.families.scaled_singles(transforms_[k], factors_[k], tile, values);
+      } else {
+        level.families.scaled_doubles(transforms_[k], factors_[k], tile, values);
+      }
+      use(k, values);
+    }
+  }
+
+ private:
+  static KernelSpec measure_of(KernelSpec spec) {
     spec.transform = Transform::identity;
     spec.p0 = 1.0;
     return spec;
   }
 
-  // use(k, values) with the values of kernel k for a row of a tile of the measure; its factor is left to the user.
-  template <class Use>
-  void values(const Level& level, const double* tile, Use use) const {
-    constexpr std::size_t width = Vectors<double>::width;
-    for (std::size_t k = 0; k < kernels.size(); ++k) {
-      double row[width];
-      std::copy_n(tile, width, row);
-      if (kernels.size() > 1) level.full.transform(kernels[k], 0.0, nullptr, row);
-      use(k, row);
-    }
-  }
+  KernelSpec shared_;
+  std::vector<KernelSpec> transforms_;
+  std::vector<double> factors_;
 };
 
 // out[k] = the rows of the lower half of kernel k.
@@ -58,7 +70,7 @@ template <class T>
 void family_halves(const Family& family, const Level& level, const Samples& samples, HalfRows rows, Team& team,
                    T* const* out) {
   constexpr std::size_t strip = 512, group = 256;
-  const KernelSpec spec = family.shared();
+  const KernelSpec& spec = family.shared();
   const std::size_t n_strips = (rows.last + strip - 1) / strip;
   std::vector<std::vector<TileScratch<double>>> scratch(team.size());
   for (auto& own : scratch) own.resize(1);
@@ -75,14 +87,14 @@ void family_halves(const Family& family, const Level& level, const Samples& samp
       for_each_tile(
           block, columns, alone, scratch[worker],
           [&](std::size_t row, std::size_t n_rows, std::size_t column, std::size_t n_columns, const double* tile) {
-            for (std::size_t r = 0; r < n_rows; ++r) {
-              const std::size_t i = start + row + r, j = begin + column;
-              if (j > i) continue;
-              const std::size_t count = std::min(n_columns, i + 1 - j), place = rows.begin(i) + j;
-              family.values(level, tile + r * Vectors<double>::width, [&](std::size_t k, const double* values) {
-                for (std::size_t c = 0; c < count; ++c) out[k][place + c] = T(family.factors[k] * values[c]);
-              });
-            }
+            const std::size_t i = start + row, j = begin + column;
+            if (j >= i + n_rows) return;
+            family.values<T>(level, tile, [&](std::size_t k, const T* values) {
+              for (std::size_t r = j > i ? j - i : 0; r < n_rows; ++r) {
+                const std::size_t count = std::min(n_columns, i + r + 1 - j);
+                std::copy_n(values + r * Vectors<double>::width, count, out[k] + rows.begin(i + r) + j);
+              }
+            });
           });
       team.poll(worker);
     }
@@ -92,7 +104,7 @@ void family_halves(const Family& family, const Level& level, const Samples& samp
 // out (m, n) += the sum of the kernels of some samples with all.
 inline void add_family_rows(const Family& family, const Level& level, const Samples& samples,
                             std::vector<std::size_t> which, Team& team, double* out) {
-  const KernelSpec spec = family.shared();
+  const KernelSpec& spec = family.shared();
   const Vectors<double> rows(spec, level, samples, std::move(which), false);
   const Vectors<double> columns(spec, level, samples, all_positions(samples.rows), false);
   std::vector<TileScratch<double>> scratch(team.size());
@@ -100,12 +112,12 @@ inline void add_family_rows(const Family& family, const Level& level, const Samp
     for_each_tile(
         block, columns, team, scratch,
         [&](std::size_t row, std::size_t n_rows, std::size_t first, std::size_t n_columns, const double* tile) {
-          for (std::size_t r = 0; r < n_rows; ++r) {
-            double* sum = out + (start + row + r) * samples.rows + first;
-            family.values(level, tile + r * Vectors<double>::width, [&](std::size_t k, const double* values) {
-              for (std::size_t c = 0; c < n_columns; ++c) sum[c] += family.factors[k] * values[c];
-            });
-          }
+          family.values<double>(level, tile, [&](std::size_t, const double* values) {
+            for (std::size_t r = 0; r < n_rows; ++r) {
+              double* sum = out + (start + row + r) * samples.rows + first;
+              for (std::size_t c = 0; c < n_columns; ++c) sum[c] += values[r * Vectors<double>::width + c];
+            }
+          });
         });
   });
 }

@@ -69,7 +69,7 @@ class Elastic final : public WeightSet {
   void best(const double* energies, std::size_t n, double* weights) const override {
     const double top = *std::max_element(energies, energies + n), price = 1.0 - mix_;
     double x = 0.0, bar = 0.0;
-    // Without the kernels below the bar it rises: none comes back.
+    // Without the kernels below the bar it rises: none comes back, other than by rounding.
     for (std::size_t before = n + 1; top > 0.0; bar = price / x) {
       double squares = 0.0;
       std::size_t used = 0;
@@ -79,7 +79,7 @@ class Elastic final : public WeightSet {
         squares += ratio * ratio;
         ++used;
       }
-      if (used == before) break;
+      if (used >= before) break;
       before = used;
       x = std::sqrt((4.0 * mix_ + double(used) * price * price) / squares);
     }
@@ -138,7 +138,7 @@ class Groups final : public WeightSet {
       size[0] = 1.0;
     } else if (total > 0.0) {
       double t = 0.0;
-      // Without the groups below t it rises: none comes back.
+      // Without the groups below t it rises: none comes back, other than by rounding.
       for (std::size_t before = n_groups + 1;;) {
         double sum = 0.0;
         std::size_t used = 0;
@@ -147,7 +147,7 @@ class Groups final : public WeightSet {
           sum += r;
           ++used;
         }
-        if (used == before) break;
+        if (used >= before) break;
         before = used;
         t = sum / (double(used) + eps_);
       }

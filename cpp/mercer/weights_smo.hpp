@@ -52,9 +52,8 @@ struct Options {
 };
 
 struct Learnt {
-  std::vector<double> weights, energies;
-  double objective = 0.0, gap = 0.0;  // of the set with its corners
-  std::size_t n_rounds = 0, n_steps = 0;
+  std::vector<double> weights;  // of the set with its corners
+  std::size_t n_steps = 0;
   Status status = Status::solved;
 };
 
@@ -63,6 +62,8 @@ inline constexpr double inner_accuracy = 0.5, line_accuracy = 0.1;
 // Corners become sharper by this factor once the gap of the rounded problem is below this part of what the corners
 // cost.
 inline constexpr double sharper = 0.3, settled = 0.3;
+// They stay as round as this times the number of kernels: what they cost then is near rounding.
+inline constexpr double sharpest = 1e-13;
 // Kernels that are done together, and samples: fixed, so that results do not depend on threads.
 inline constexpr std::size_t kernel_tile = 16, sample_tile = 2048;
 
@@ -102,7 +103,7 @@ class Solver {
   Learnt solve() {
     Learnt result;
     std::vector<Certificate> certificates(machines_.size());
-    std::size_t most_rounds = 0;
+    std::size_t most_rounds = 0, n_rounds = 0;
     for (const Machine& machine : machines_) most_rounds += options_.rounds_per_variable * machine.a.size();
     most_rounds = std::max(most_rounds, options_.max_rounds);
     while (true) {
@@ -116,29 +117,24 @@ class Solver {
         objective += certificates[t].objective;
         if (certificates[t].gap > certificates[worst].gap) worst = t;
       }
-      if (!set_.rounded() && gap <= options_.gap * std::abs(objective)) {
-        result.gap = gap;
-        result.objective = objective;
-        break;
-      }
+      if (!set_.rounded() && gap <= options_.gap * std::abs(objective)) break;
       if (set_.rounded()) {
         const double cost = corner_cost();
         if (gap <= settled * std::max(cost, options_.gap * std::abs(objective))) {
-          result.gap = sharp_gap(certificates, result.objective);
-          if (result.gap <= options_.gap * std::abs(result.objective)) break;
-          if (gap <= settled * cost) {
+          double sharp_objective = 0.0;
+          if (sharp_gap(certificates, sharp_objective) <= options_.gap * std::abs(sharp_objective)) break;
+          if (gap <= settled * cost && set_.roundness() > sharpest * double(p_)) {
             set_.set_roundness(sharper * set_.roundness());
             continue;
           }
         }
       }
-      if (result.n_rounds >= most_rounds) result.status = Status::max_iter;
+      if (n_rounds >= most_rounds) result.status = Status::max_iter;
       if (watch_.out_of_time()) result.status = Status::max_seconds;
       if (result.status == Status::solved && !round(worst, result.n_steps)) result.status = Status::stalled;
       if (result.status != Status::solved) break;
-      ++result.n_rounds;
+      ++n_rounds;
     }
-    result.energies = energies_;
     result.weights.resize(p_);
     set_.sharp(energies_.data(), p_, result.weights.data());
     return result;

@@ -5,12 +5,14 @@ All of them are ``ValueError``, so that code written for scikit-learn keeps work
 
 __all__ = [
     "DomainError",
+    "GrammarError",
     "IndefiniteError",
     "InfeasibleError",
     "JournalError",
     "LossError",
     "NotSeparableError",
     "OracleError",
+    "ParseError",
     "SingularError",
 ]
 
@@ -21,6 +23,10 @@ class DomainError(ValueError):
     Raised when strings meet a kernel on vectors, when kernels on different kinds of samples are added, or
     when the values lie where the kernel is not defined (negative counts in a histogram kernel).
     """
+
+
+class GrammarError(ValueError):
+    """The rules of a grammar contradict each other, or cannot be searched: the message names the symbol or rule."""
 
 
 class NotSeparableError(ValueError):
@@ -54,6 +60,10 @@ class LossError(ValueError):
 
 class OracleError(ValueError):
     """An oracle of structured outputs has found something worse than the right output, which it may always return."""
+
+
+class ParseError(ValueError):
+    """A sentence has no parse by a grammar, or a tree is not one of its trees."""
 
 
 class SingularError(ValueError):

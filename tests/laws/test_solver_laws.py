@@ -8,7 +8,19 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from reference.conic import conic_optimum, random_problem
-from registry import DEFINITE_SOLVERS, LINEAR_SOLVERS, ROUGH_SOLVERS, SOLVERS
+from registry import (
+    DEFINITE_SOLVERS,
+    JOINT_SOLVERS,
+    LINEAR_JOINT_SOLVERS,
+    LINEAR_SOLVERS,
+    LOGISTIC_SOLVERS,
+    LP_SOLVERS,
+    REGULARIZED_SOLVERS,
+    ROUGH_SOLVERS,
+    SOLVERS,
+    SPARSE_BAYES_SOLVERS,
+    SPARSE_SOLVERS,
+)
 from sklearn.base import clone
 from solving import (
     assert_certified,
@@ -29,8 +41,9 @@ from mercer.solvers import SMO, Progress, Solver
 
 def test_registry_is_complete():
     public = {getattr(solvers, name) for name in solvers.__all__}
-    public = {item for item in public if isinstance(item, type) and issubclass(item, Solver) and item is not Solver}
-    registered = SOLVERS | LINEAR_SOLVERS | ROUGH_SOLVERS
+    public = {item for item in public if isinstance(item, type) and hasattr(item, "solve") and item is not Solver}
+    registered = SOLVERS | LINEAR_SOLVERS | ROUGH_SOLVERS | JOINT_SOLVERS | LINEAR_JOINT_SOLVERS | SPARSE_SOLVERS
+    registered |= LP_SOLVERS | LOGISTIC_SOLVERS | REGULARIZED_SOLVERS | SPARSE_BAYES_SOLVERS
     assert {type(make()) for make in registered.values()} == public
     assert all(name.split()[0] == type(make()).__name__ for name, make in registered.items())
 

@@ -30,9 +30,11 @@ int main() {
   run_parallel_tests();
   run_loops_tests();
   run_algebra_tests();
+  run_chains_tests();
   run_features_tests();
   run_trees_tests();
   run_models_tests();
+  run_cky_tests();
   run_graphs_tests();
   run_kernels_tests();
   run_rankings_tests();
@@ -42,6 +44,7 @@ int main() {
   run_elimination_tests();
   run_active_set_tests();
   run_machines_tests();
+  run_matrices_tests();
   run_stacks_tests();
   run_joint_tests();
   run_linear_tests();

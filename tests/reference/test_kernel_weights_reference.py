@@ -1,6 +1,7 @@
 """Weights of kernels against conic programmes: all exact routes find one optimum, and their certificates hold it."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from mercer.errors import NotSeparableError
 from mercer.gram import GramStack
 from mercer.kernels import RBF, Indexed, Linear
 from mercer.problems import Elastic, Groups, KernelWeightsProblem, NormBall, Simplex, WeightSet, soft_margin
+from mercer.solvers.cones import ConicProgramme
 from mercer.solvers.kernel_weights import (
     Accelerated,
     Alternating,
@@ -353,11 +355,27 @@ def test_the_conic_route_refuses_sets_that_it_does_not_know():
         pass
 
     class Other(WeightSet):
-        best, cheapest, scaled, norm = Simplex.best, Simplex.cheapest, Simplex.scaled, Simplex.norm
+        best, cheapest, norm = Simplex.best, Simplex.cheapest, Simplex.norm
 
     assert solve(Conic, random_weights_problem("hinge", 0, Shrunk())).status == "solved"
     with pytest.raises(TypeError, match="Conic needs weights in a set that it knows, got Other"):
         solve(Conic, random_weights_problem("hinge", 0, Other()))
+
+
+@pytest.mark.parametrize("status", ["NumericalError", "InsufficientProgress", "DualInfeasible"])
+def test_a_programme_that_the_package_gives_up(status, monkeypatch):
+    """Nothing of it is used: what was known before is returned, and the status says that it is not the optimum."""
+    asked, solve_it = [], ConicProgramme.solve
+
+    def give_up(self, tolerance, max_seconds):
+        found = solve_it(self, tolerance, max_seconds)
+        asked.append(tolerance)
+        return replace(found, status=status)
+
+    monkeypatch.setattr(ConicProgramme, "solve", give_up)
+    found = solve(Conic, random_weights_problem("hinge", 0, Simplex()))
+    assert found.status == "stalled" and found.n_iter == 1 and asked
+    assert_allclose(found.weights, 0.2)
 
 
 def test_a_hard_margin_that_no_kernel_has():

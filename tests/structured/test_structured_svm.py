@@ -2,10 +2,14 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV
 
+from mercer.kernels import Spectrum
 from mercer.structured import Multiclass, StructuredSVM
 
 X, Y = load_iris(return_X_y=True)
@@ -59,3 +63,38 @@ def test_bad_parameters(parameters, message):
 def test_a_model_is_needed():
     with pytest.raises(TypeError, match="model must be a StructuredModel, got 3"):
         StructuredSVM(3).fit(X, Y)
+
+
+def test_samples_of_any_kind_by_features():
+    words, kinds = ["gattaca", "cattaga", "tacocat", "mississippi", "mission", "sips"], [0, 0, 0, 1, 1, 1]
+    for features in (Spectrum(2), CountVectorizer(analyzer="char", ngram_range=(2, 2))):
+        machine = StructuredSVM(Multiclass(features)).fit(words, kinds)
+        assert_array_equal(machine.predict(["attack", "missing"]), [0, 1])
+    with pytest.raises(TypeError, match="features must be a transformer, a kernel with features or None, got 'words'"):
+        StructuredSVM(Multiclass("words")).fit(words, kinds)
+
+
+def test_any_number_of_threads_gives_the_same():
+    found = [StructuredSVM(Multiclass(bias=1.0), n_threads=n).fit(X, Y).coef_ for n in (1, 2, 5)]
+    assert_array_equal(found[0], found[1])
+    assert_array_equal(found[0], found[2])
+
+
+def test_weights_of_samples():
+    weight = np.random.default_rng(1).integers(0, 3, len(Y))
+    weighed = StructuredSVM(Multiclass(), gap_tol=1e-6).fit(X, Y, weight)
+    repeated = StructuredSVM(Multiclass(), gap_tol=1e-6).fit(np.repeat(X, weight, axis=0), np.repeat(Y, weight))
+    assert weighed.result_.primal_objective == pytest.approx(repeated.result_.primal_objective, rel=2e-6)
+    np.testing.assert_allclose(weighed.coef_, repeated.coef_, atol=0.02)
+
+
+def test_limits_and_callbacks():
+    with pytest.warns(ConvergenceWarning, match="StructuredSVM .* max_iter"):
+        machine = StructuredSVM(Multiclass(), gap_tol=1e-9, max_iter=3).fit(X, Y)
+    assert machine.result_.status == "max_iter" and machine.result_.gap > 0
+    seen = []
+    with pytest.warns(ConvergenceWarning, match="The callback stopped it"):
+        StructuredSVM(Multiclass(), gap_tol=1e-9, callback=lambda progress: seen.append(progress) or True).fit(X, Y)
+    assert len(seen) == 1 and seen[0].n_iter == 1
+    with pytest.warns(ConvergenceWarning, match="max_seconds"):
+        StructuredSVM(Multiclass(), gap_tol=1e-9, max_seconds=1e-9).fit(X, Y)

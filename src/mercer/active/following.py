@@ -50,7 +50,7 @@ class Follower:
 
     def __init__(self, estimator: Any, pool: Pool, n_threads: int | None):
         self._blank = clone(estimator)
-        if pool.kernel is not None:
+        if pool.kernel is not None and "kernel" in self._blank.get_params(deep=False):  # and not learnt
             self._blank.set_params(kernel=pool.kernel)
         if isinstance(self._blank, Machine):
             self._blank._check_all()

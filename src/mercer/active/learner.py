@@ -44,7 +44,7 @@ class ActiveLearner:
     estimator : classifier
         Any with `fit` and `decision_function` or `predict_proba`; it is cloned. With kernel machines of this library
         nothing is computed twice. Parameters that a kernel takes from the data, such as ``gamma="scale"``, are taken
-        from the pool, once.
+        from the pool, once; machines that learn their kernel (`mercer.mkl`) take them from the answers.
     pool : n samples
         As the estimator takes them; the n x n kernel matrix for a precomputed kernel.
     oracle : callable, array of n labels or None, default=None

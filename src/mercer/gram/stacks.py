@@ -16,7 +16,7 @@ from mercer.gram.sources import LARGEST_SINGLE, FunctionGram, Gram, MatrixGram, 
 from mercer.kernels.algebra import weighted_sum
 from mercer.kernels.base import Kernel, NativeSpec
 from mercer.kernels.given import Indexed
-from mercer.kernels.samples import BLOCK_ENTRIES, n_samples, native_rows, native_samples, row_blocks, take
+from mercer.kernels.samples import n_samples, native_rows, native_samples, row_blocks, take
 from mercer.kernels.tables import On
 from mercer.sums import inner
 from mercer.threads import effective_n_threads
@@ -29,6 +29,8 @@ REPAIRS = ("clip", "flip", "shift", "square")
 NEED_NORMS = ("cosine", "tanimoto")
 # Parts of the budget: for matrices that are kept, and for their sum.
 KEPT, SUMMED = 1 / 2, 1 / 2
+# Of rows that are computed together: not more than caches hold, and than this part of the budget.
+BLOCK_BYTES, BLOCK = 1 << 25, 1 / 8
 # Rows that native loops take together.
 ROW_GROUP = 4
 
@@ -66,9 +68,9 @@ class GramStack:
     first those of kernels that are no function of vectors, these also in float64 if there is room in the end. The
     others are computed again in blocks of rows for every sum in which they have weight, and on the samples with a
     coefficient for energies. The other half is for the sum of the matrices; where it does not fit, its rows are
-    computed when a solver asks for them. Kernels on the same vectors that are functions of one distance, or of inner
-    products, share these. A matrix is kept relative to a power of two of the size of its diagonal, so that values of
-    any scale have a place in float32.
+    computed when a solver asks for them. Rows that are computed again take an eighth besides, 32 MB at most. Kernels on
+    the same vectors that are functions of one distance, or of inner products, share these. A matrix is kept relative
+    to a power of two of the size of its diagonal, so that values of any scale have a place in float32.
 
     Every sum of numbers has an order of its own: results depend neither on the threads nor on what is kept.
 
@@ -103,6 +105,7 @@ class GramStack:
         self._largest = np.zeros(len(self.kernels))  # the largest entry of every matrix
         self._powers = np.ones(len(self.kernels))  # the power of two that its values are kept relative to
         self._kept: dict[tuple[int, type], np.ndarray] = {}
+        self._met: tuple[csr_array, np.ndarray] | None = None  # the last coefficients, and what they were multiplied to
         self._sources: list[Source] = []
         families: dict[Any, Family] = {}
         shares = np.full(self.n, 1.0 / self.n) if sample_weight is None else sample_weight / sample_weight.sum()
@@ -112,8 +115,7 @@ class GramStack:
             gram = self._examined(k, spec, repair)
             self.factors[k] = _factor(gram, scale, shares)
             self._largest[k] = self.factors[k] * float(gram.diag().max(initial=0.0))
-            if self._largest[k] > 0:
-                self._powers[k] = np.exp2(np.floor(np.log2(self._largest[k])))
+            self._powers[k] = _power_of_two(self._largest[k])
             if spec is None:
                 prepared, _ = self.kernels[k].prepare(X)
                 self._sources.append(Single(k, self.kernels[k], prepared))
@@ -128,7 +130,8 @@ class GramStack:
         self._sources.extend(families.values())
         for family in families.values():
             members = [k for k in family.specs if (k, np.float32) in kept]
-            halves = family.halves(members, [self._relative(k) for k in members], slice(0, self.n), np.float32)
+            halves: list[np.ndarray] = [np.empty(_start(self.n), dtype=np.float32) for _ in members]
+            family.fill(members, [self._relative(k) for k in members], slice(0, self.n), halves)
             self._kept.update({(k, np.float32): half for k, half in zip(members, halves, strict=True)})
 
     def _places(self) -> set[tuple[int, type]]:
@@ -171,8 +174,14 @@ class GramStack:
     # --- sums ---------------------------------------------------------------------------------------------
 
     def kernel(self, weights: np.ndarray) -> Kernel:
-        """The combination as a kernel, without the ridge; kernels of weight zero are left out."""
+        """The combination as a kernel, without the ridge; kernels of weight zero are left out.
+
+        With weights of either sign it is one on the rows of stored matrices alone: their sum, stored.
+        """
         used = np.flatnonzero(weights)
+        if (weights < 0).any():
+            factors = weights * self.factors
+            return Indexed(sum(factors[k] * self.kernels[k]._stored().astype(np.float64) for k in used))
         if not len(used):
             used = np.array([0])
         return weighted_sum([self.kernels[k] for k in used], (weights * self.factors)[used])
@@ -200,18 +209,32 @@ class GramStack:
         """One of the matrices in float64, scaled and with its ridge."""
         return self._sum(np.eye(1, len(self), k)[0], np.float64, self.ridge)
 
-    def _sum(self, weights: np.ndarray, dtype: type, ridge: float) -> np.ndarray:
+    def square(self, weights: np.ndarray, which: np.ndarray) -> np.ndarray:
+        """The weighted sum on some samples, K[which, which], from values as they are kept: rounded to float32."""
+        samples, places = np.unique(which, return_inverse=True)
+        unit = _power_of_two(float(weights @ self._largest))  # any scale has a place in float32
+        total = self._sum(weights / unit, np.float32, self.ridge, samples)
+        if len(samples) < len(which) or not np.array_equal(samples, which):
+            total = total[np.ix_(places, places)]
+        square = total.astype(np.float64)
+        square *= unit
+        return square
+
+    def _sum(self, weights: np.ndarray, dtype: type, ridge: float, samples: np.ndarray | None = None) -> np.ndarray:
+        """The weighted sum, on some of the samples in ascending order."""
         used = np.flatnonzero(weights).tolist()
-        scaled = (weights * self._powers)[used]
-        total: np.ndarray = (np.empty if used else np.zeros)((self.n, self.n), dtype=dtype)
-        streamed = [k for k in used if (k, dtype) not in self._kept]
-        for rows in self._blocks(self.n, len(streamed)) if used else ():
-            found = self._halves(self._sources, streamed, rows, dtype)
+        n = self.n if samples is None else len(samples)
+        scaled, added = (weights * self._powers)[used], ridge * float(weights.sum())
+        total: np.ndarray = (np.empty if used else np.zeros)((n, n), dtype=dtype)
+        kept = {k: self._kept[k, dtype] for k in used if (k, dtype) in self._kept}
+        if samples is not None:
+            places = (_start(samples)[:, np.newaxis] + samples)[np.tri(n, dtype=bool)]
+            kept = {k: half[places] for k, half in kept.items()}
+        streamed = [k for k in used if k not in kept]
+        for rows, found in self._streams(streamed, dtype, samples) if used else ():
             part = slice(_start(rows.start), _start(rows.stop))
-            halves = [found[k] if k in found else self._kept[k, dtype][part] for k in used]
-            added = ridge * float(weights.sum())
+            halves = [found[k] if k in found else kept[k][part] for k in used]
             _native.combine_halves(halves, scaled, rows.start, rows.stop, added, total, effective_n_threads())
-            del found, halves  # before there are others
         return total
 
     # --- energies -----------------------------------------------------------------------------------------
@@ -229,17 +252,24 @@ class GramStack:
         if kept:
             halves = [self._kept[k, dtype] for k in kept]
             by_row[kept] = _native.energies_of_halves(halves, support, rows_of_c, 0, m, True, threads)
-        for rows, halves in self._streams(streamed, support, dtype) if streamed else ():
-            by_row[streamed, rows] = _native.energies_of_halves(
-                halves, everyone, rows_of_c, rows.start, rows.stop, False, threads
-            )
+        if streamed:
+            # Newton's method asks for products with the same coefficients next: what is computed serves both.
+            alone = not exact and coefficients.shape[0] == 1
+            c, products = coefficients.data[np.argsort(coefficients.indices)], np.zeros((len(streamed), m))
+            for rows, found in self._streams(streamed, dtype, support):
+                halves, part = list(found.values()), (rows.start, rows.stop, False)
+                by_row[streamed, rows] = _native.energies_of_halves(halves, everyone, rows_of_c, *part, threads)
+                if alone:
+                    _native.add_products_of_halves(halves, everyone, c, *part, products, threads)
+            if alone:
+                self._met = coefficients, products
         ridge = 0.5 * self.ridge * float((coefficients.data**2).sum())
         return np.maximum(self._powers * by_row.sum(axis=1) + ridge, 0.0)
 
     def products(self, coefficients: csr_array, samples: np.ndarray) -> np.ndarray:
         """K c at some samples for every matrix, for one row c of coefficients, shape (n_kernels, len(samples))."""
         met = np.union1d(coefficients.indices, samples).astype(np.int64)
-        c, everyone, threads = np.zeros(len(met)), np.arange(len(met)), effective_n_threads()
+        c, threads = np.zeros(len(met)), effective_n_threads()
         c[np.searchsorted(met, coefficients.indices)] = coefficients.data
         kept, streamed = self._kept_and_not(np.float32)
         found = np.zeros((len(self), len(met)))
@@ -248,11 +278,24 @@ class GramStack:
             _native.add_products_of_halves(halves, met, c, 0, len(met), True, part, threads)
             found[kept] = part
         if streamed:
-            part = np.zeros((len(streamed), len(met)))
-            for rows, halves in self._streams(streamed, met, np.float32):
-                _native.add_products_of_halves(halves, everyone, c, rows.start, rows.stop, False, part, threads)
-            found[streamed] = part
+            found[streamed] = self._streamed_products(streamed, coefficients, met, c)
         return (self._powers[:, np.newaxis] * found + self.ridge * c)[:, np.searchsorted(met, samples)]
+
+    def _streamed_products(
+        self, streamed: list[int], coefficients: csr_array, met: np.ndarray, c: np.ndarray
+    ) -> np.ndarray:
+        """K c on the samples that are met, of matrices that are not kept."""
+        if self._met is not None:
+            last, products = self._met
+            same = np.array_equal(last.indices, coefficients.indices) and np.array_equal(last.data, coefficients.data)
+            if same and products.shape[1] == len(met):
+                return products
+        products, everyone = np.zeros((len(streamed), len(met))), np.arange(len(met))
+        for rows, halves in self._streams(streamed, np.float32, met):
+            _native.add_products_of_halves(
+                list(halves.values()), everyone, c, rows.start, rows.stop, False, products, effective_n_threads()
+            )
+        return products
 
     # --- values -------------------------------------------------------------------------------------------
 
@@ -262,39 +305,34 @@ class GramStack:
         return [k for k in everyone if (k, dtype) in self._kept], [k for k in everyone if (k, dtype) not in self._kept]
 
     def _streams(
-        self, numbers: list[int], samples: np.ndarray, dtype: type
-    ) -> Iterator[tuple[slice, list[np.ndarray]]]:
-        """Rows of the lower halves of matrices on some samples, a block at a time."""
-        sources = [source.at(samples) for source in self._sources if any(k in source for k in numbers)]
-        for rows in self._blocks(len(samples), len(numbers)):
-            found = self._halves(sources, numbers, rows, dtype)
-            halves = [found.pop(k) for k in numbers]
+        self, numbers: list[int], dtype: type, samples: np.ndarray | None = None
+    ) -> Iterator[tuple[slice, dict[int, np.ndarray]]]:
+        """Rows of the lower halves of matrices, all or on some samples, a block at a time in the same place."""
+        n = self.n if samples is None else len(samples)
+        sources = [(source, [k for k in numbers if k in source]) for source in self._sources]
+        sources = [(source if samples is None else source.at(samples), mine) for source, mine in sources if mine]
+        blocks = self._blocks(n, len(numbers), dtype)
+        room = np.empty(
+            (len(numbers), max((_start(rows.stop) - _start(rows.start) for rows in blocks), default=0)), dtype
+        )
+        for rows in blocks:
+            halves = dict(zip(numbers, room[:, : _start(rows.stop) - _start(rows.start)], strict=True))
+            for source, mine in sources:
+                source.fill(mine, [self._relative(k) for k in mine], rows, [halves[k] for k in mine])
             yield rows, halves
-            halves.clear()
 
     def _relative(self, k: int) -> float:
         """What kernel values are multiplied by to be kept."""
         return float(self.factors[k] / self._powers[k])
 
-    def _blocks(self, n: int, n_streamed: int) -> Any:
+    def _blocks(self, n: int, n_streamed: int, dtype: type) -> list[slice]:
         """Rows of lower halves that are computed together, so that those of all matrices have room."""
         if not n_streamed:
             return [slice(0, n)]
         # Native loops take rows in groups: sums are the same to the last bit if no group is divided.
-        groups = row_blocks(-(-n // ROW_GROUP), n * n_streamed * ROW_GROUP, BLOCK_ENTRIES)
-        return (slice(ROW_GROUP * group.start, min(n, ROW_GROUP * group.stop)) for group in groups)
-
-    def _halves(
-        self, sources: "Sequence[Source]", numbers: Sequence[int], rows: slice, dtype: type
-    ) -> dict[int, np.ndarray]:
-        """Rows of the lower halves of some matrices, computed now."""
-        found: dict[int, np.ndarray] = {}
-        for source in sources:
-            mine = [k for k in numbers if k in source]
-            if mine:
-                halves = source.halves(mine, [self._relative(k) for k in mine], rows, dtype)
-                found.update(zip(mine, halves, strict=True))
-        return found
+        entries = int(min(BLOCK_BYTES, BLOCK * self._budget)) // np.dtype(dtype).itemsize
+        groups = row_blocks(-(-n // ROW_GROUP), n * n_streamed * ROW_GROUP, entries)
+        return [slice(ROW_GROUP * group.start, min(n, ROW_GROUP * group.stop)) for group in groups]
 
 
 class Source(Protocol):
@@ -302,8 +340,8 @@ class Source(Protocol):
 
     def __contains__(self, k: int) -> bool: ...
 
-    def halves(self, numbers: Sequence[int], factors: Sequence[float], rows: slice, dtype: type) -> list[np.ndarray]:
-        """Rows of the lower halves of matrices, each times its factor."""
+    def fill(self, numbers: Sequence[int], factors: Sequence[float], rows: slice, halves: list[np.ndarray]) -> None:
+        """Make `halves` rows of the lower halves of matrices, each times its factor."""
         ...
 
     def add_rows(self, factors: np.ndarray, which: np.ndarray, total: np.ndarray) -> None:
@@ -336,12 +374,10 @@ class Family:
         kernels = [(spec.transform, list(spec.parameters)) for spec in specs]
         return specs[0].measure, specs[0].weights, kernels, list(factors), native_samples(self.X)
 
-    def halves(self, numbers: Sequence[int], factors: Sequence[float], rows: slice, dtype: type) -> list[np.ndarray]:
-        halves: list[np.ndarray] = [np.empty(_start(rows.stop) - _start(rows.start), dtype=dtype) for _ in numbers]
+    def fill(self, numbers: Sequence[int], factors: Sequence[float], rows: slice, halves: list[np.ndarray]) -> None:
         if halves:
             arguments = self._arguments(numbers, factors)
             _native.family_halves(*arguments, rows.start, rows.stop, halves, effective_n_threads())
-        return halves
 
     def add_rows(self, factors: np.ndarray, which: np.ndarray, total: np.ndarray) -> None:
         numbers = [k for k in self.specs if factors[k]]
@@ -373,9 +409,9 @@ class Single:
     def __contains__(self, k: int) -> bool:
         return k == self.k
 
-    def halves(self, numbers: Sequence[int], factors: Sequence[float], rows: slice, dtype: type) -> list[np.ndarray]:
+    def fill(self, numbers: Sequence[int], factors: Sequence[float], rows: slice, halves: list[np.ndarray]) -> None:
         block = self.kernel._some_rows(self.X, rows, take(self.X, slice(0, rows.stop)))
-        return [_packed(block, factors[0], rows, dtype)]
+        halves[0][:] = _packed(block, factors[0], rows)
 
     def add_rows(self, factors: np.ndarray, which: np.ndarray, total: np.ndarray) -> None:
         if factors[self.k]:
@@ -449,23 +485,28 @@ def _shared_by(kernel: Kernel, spec: NativeSpec) -> Any:
     return tuple(columns), type(kernel).prepare, spec.measure, weights
 
 
-def _start(row: int) -> int:
+def _power_of_two(size: float) -> float:
+    """The largest one up to a number, whose inverse is one as well; 1 where the number is zero."""
+    return float(np.exp2(np.floor(np.log2(max(size, np.finfo(float).tiny))))) if size > 0 else 1.0
+
+
+def _start(row: Any) -> Any:
     """Where a row of a lower half begins."""
     return row * (row + 1) // 2
 
 
-def _packed(block: np.ndarray, factor: float, rows: slice, dtype: type) -> np.ndarray:
+def _packed(block: np.ndarray, factor: float, rows: slice) -> np.ndarray:
     """Rows of a lower half from the rows of a matrix, of which columns beyond the last row are not used."""
     block = block[:, : rows.stop]
     values = block[np.tri(len(block), rows.stop, rows.start, dtype=bool)]
-    return (factor * values.astype(np.float64, copy=False)).astype(dtype, copy=False)
+    return factor * values.astype(np.float64, copy=False)
 
 
 def _lower_half(gram: Gram, factor: float, dtype: type) -> np.ndarray:
     half: np.ndarray = np.empty(_start(gram.n), dtype=dtype)
     for rows in row_blocks(gram.n, gram.n):
         block = gram.rows(np.arange(rows.start, rows.stop))
-        half[_start(rows.start) : _start(rows.stop)] = _packed(block, factor, rows, dtype)
+        half[_start(rows.start) : _start(rows.stop)] = _packed(block, factor, rows)
     return half
 
 

@@ -15,6 +15,7 @@ from mercer.solvers.kernel_weights import (
     NewtonMethod,
     ProjectedGradient,
     ReducedGradient,
+    SemiDefinite,
     SemiInfinite,
 )
 
@@ -27,6 +28,7 @@ ALGORITHMS: dict[str, type[KernelWeightsSolver]] = {
     "newton": NewtonMethod,
     "projected": ProjectedGradient,
     "qclp": Conic,
+    "sdp": SemiDefinite,
     "silp": SemiInfinite,
     "simple": ReducedGradient,
     "smo": JointSMO,

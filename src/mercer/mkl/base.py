@@ -25,11 +25,13 @@ from mercer.problems import (
     WeightSet,
 )
 from mercer.solvers import SMO, BlockDescent, SolverResult, warn_unless_solved
-from mercer.solvers.kernel_weights import KernelWeightsResult, KernelWeightsSolver
+from mercer.solvers.kernel_weights import KernelWeightsResult, KernelWeightsSolver, SemiDefinite
 from mercer.svm.base import SupportVectorMachine
 
 __all__ = ["MultipleKernels", "SharedShelf"]
 
+# What to do with kernel matrices.
+FOR_MATRICES = "for kernel matrices use [Indexed(K1), Indexed(K2), ...] and give row numbers as X."
 # The part of the largest weight that is added to all when a search begins at the weights of another.
 RESTART = 1e-3
 
@@ -90,15 +92,25 @@ class MultipleKernels(SupportVectorMachine):
             return list(given.kernels)
         if isinstance(given, (Kernel, Widths, str)) or callable(given):
             given = [given]
+        if hasattr(given, "shape"):
+            raise TypeError(f"kernels must be kernels, got an array of shape {given.shape}; {FOR_MATRICES}")
         if not isinstance(given, (list, tuple)) or not given:
             raise TypeError(f"kernels must be a list of kernels, a sum of kernels or None, got {given!r}.")
-        for k, term in enumerate(given):
-            if hasattr(term, "shape"):
-                raise TypeError(
-                    f"kernels must be kernels, number {k} is an array of shape {term.shape}; for kernel matrices use "
-                    "[Indexed(K1), Indexed(K2), ...] and give row numbers as X."
-                )
-        return [term if isinstance(term, Widths) else as_kernel(term) for term in given]
+        return [self._term(k, term) for k, term in enumerate(given)]
+
+    @staticmethod
+    def _term(k: int, term: Any) -> Any:
+        """One of the kernels in a list."""
+        if isinstance(term, Widths):
+            return term
+        if hasattr(term, "shape"):
+            raise TypeError(f"kernels must be kernels, number {k} is an array of shape {term.shape}; {FOR_MATRICES}")
+        if isinstance(term, (list, tuple)):
+            raise TypeError(f"kernels must be kernels, number {k} is a {type(term).__name__}; {FOR_MATRICES}")
+        try:
+            return as_kernel(term)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"kernels must be kernels, number {k} is none: {error}") from error
 
     @property
     def kernel(self) -> Kernel:
@@ -135,6 +147,10 @@ class MultipleKernels(SupportVectorMachine):
         """
         kernels = params.pop("kernels", self.kernels)
         nested = {name: params.pop(name) for name in list(params) if name.startswith("kernels__")}
+        if nested and kernels is None:
+            raise ValueError(
+                f"Invalid parameter {next(iter(nested))!r}: kernels is None, the default ones have no names."
+            )
         if nested and isinstance(kernels, (list, tuple)):
             members = [clone(term, safe=False) for term in kernels]
             for name, value in nested.items():
@@ -155,8 +171,26 @@ class MultipleKernels(SupportVectorMachine):
     def _check_all(self) -> None:
         super()._check_all()
         _ = self.kernel.domain  # refuses what does not go together
-        self._weights_solver(self._weight_set([1] * len(self._terms)))
+        self._check_algorithm(self._weight_set([1] * len(self._terms)))
         self._check_rule()
+
+    def _check_algorithm(self, weights: WeightSet) -> None:
+        """Refuse, before anything is computed, an algorithm that does not go with other parameters."""
+        solver = self._weights_solver(weights)
+        if solver._simplex_only and not isinstance(weights, Simplex):
+            raise ValueError(
+                f"algorithm must not be {self.algorithm!r} where norm, elastic or groups are given: it is for weights "
+                "on the simplex, norm=1 alone; 'auto' takes one for any."
+            )
+        if self._joint and not solver._joint_too:
+            raise ValueError(
+                f"algorithm must not be {self.algorithm!r} where classes have one objective, as for "
+                f"multi_class={self.multi_class!r}; 'auto' takes one that can."
+            )
+        if isinstance(solver, SemiDefinite):
+            solver.check_kernels(self._terms)
+            if self.ridge:
+                raise ValueError(f"ridge must be None or 0 for algorithm={self.algorithm!r}, got {self.ridge!r}.")
 
     def _check_rule(self) -> None:
         if (rule := rule_for(self.algorithm)) is None:
@@ -181,18 +215,22 @@ class MultipleKernels(SupportVectorMachine):
     def _weight_set(self, sizes: Sequence[int]) -> WeightSet:
         """The set of weights; `sizes` says how many kernels each of the terms has become."""
         if self.groups is not None:
-            if len(self.groups) != len(self._terms):
-                raise ValueError(
-                    f"groups must have a label for each of {len(self._terms)} kernels, got {len(self.groups)}."
-                )
             if self.elastic:
                 raise ValueError(f"elastic must be 0 where there are groups, got {self.elastic!r}.")
-            return Groups(np.repeat(np.asarray(self.groups), sizes), self.norm)
+            return Groups(np.repeat(self._group_numbers(), sizes), self.norm)
         if self.elastic:
             if self.norm != 1:
                 raise ValueError(f"norm must be 1 where elastic is positive, got {self.norm!r}.")
             return Elastic(self.elastic)
         return Simplex() if self.norm == 1 else NormBall(self.norm)
+
+    def _group_numbers(self) -> list[int]:
+        """The group of each term; labels are equal or not, and need no order."""
+        labels, n = self.groups, len(self._terms)
+        if isinstance(labels, (list, tuple, np.ndarray)) and len(labels) == n and np.ndim(labels) == 1:
+            numbers = {label: number for number, label in enumerate(dict.fromkeys(labels))}
+            return [numbers[label] for label in labels]
+        raise ValueError(f"groups must be a list with a label for each of {n} kernels, got {labels!r}.")
 
     # --- the fit ------------------------------------------------------------------------------------------
 
@@ -254,8 +292,8 @@ class MultipleKernels(SupportVectorMachine):
         problem = KernelWeightsProblem(stack, problems, self._weight_set(self._sizes))
         if (rule := rule_for(self.algorithm)) is not None:
             start = self._ruled(rule)
-        elif start is not None:  # what is zero would stay so in some algorithms
-            start = start + RESTART * start.max() if start.shape == (len(stack),) else None
+        elif start is not None:  # what is zero would stay so in some algorithms, and "sdp" leaves less than that
+            start = np.maximum(start, 0.0) + RESTART * start.max() if start.shape == (len(stack),) else None
         found = self._weights_solver(problem.weights).solve(problem, start, self.callback)
         if not stack.ridge:
             return found, found.parts

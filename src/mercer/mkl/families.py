@@ -1,12 +1,12 @@
 """Kernels that differ in one parameter."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from mercer.kernels import RBF, Kernel, as_kernel
+from mercer.parameters import Number
 
 __all__ = ["Widths", "family"]
 
@@ -34,10 +34,17 @@ def family(kernel: Any, **values: Iterable[Any]) -> list[Kernel]:
     if len(values) != 1:
         raise ValueError(f"family needs one parameter with its values, such as gamma=[0.1, 1.0], got {len(values)}.")
     ((name, each),) = values.items()
-    members = [clone(as_kernel(kernel)).set_params(**{name: value}) for value in each]
-    if not members:
-        raise ValueError(f"family needs at least one value of {name}, got none.")
-    return members
+    return [clone(as_kernel(kernel)).set_params(**{name: value}) for value in several(name, each)]
+
+
+def several(name: str, values: Any) -> list[Any]:
+    """The values of a parameter, at least one."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise TypeError(f"{name} must be a list of values, got {values!r}.")
+    found = list(values)
+    if not found:
+        raise ValueError(f"{name} must have at least one value, got none.")
+    return found
 
 
 class Widths(BaseEstimator):
@@ -84,9 +91,9 @@ class Widths(BaseEstimator):
         -------
         list of Kernel
         """
-        factors: Sequence[float] = list(self.factors)
-        if not factors or not all(np.isfinite(factor) and factor > 0 for factor in factors):
-            raise ValueError(f"factors must be numbers > 0, at least one, got {self.factors!r}.")
+        factors = several("factors", self.factors)
+        if any(Number(0, above=True).problem(factor) for factor in factors):
+            raise ValueError(f"factors must be numbers > 0, got {self.factors!r}.")
         resolved = self._kernel.resolve(X, sample_weight)
         if not hasattr(resolved, "gamma"):
             raise ValueError(f"Widths needs a kernel with a parameter gamma, got {self._kernel!r}.")

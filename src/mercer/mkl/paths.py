@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer.mkl.base import MultipleKernels, SharedShelf
+from mercer.mkl.families import several
 
 __all__ = ["WeightsPath", "weights_path"]
 
@@ -26,7 +27,9 @@ class WeightsPath:
     """The fitted machines."""
 
 
-def weights_path(machine: MultipleKernels, X: Any, y: Any = None, **values: Iterable[Any]) -> WeightsPath:
+def weights_path(
+    machine: MultipleKernels, X: Any, y: Any = None, *, sample_weight: Any = None, **values: Iterable[Any]
+) -> WeightsPath:
     """The weights of kernels for several values of a parameter, such as the price of errors or the norm.
 
     Kernel matrices are computed once where the parameter leaves them as they are, and every search begins at the
@@ -39,8 +42,11 @@ def weights_path(machine: MultipleKernels, X: Any, y: Any = None, **values: Iter
     X : n samples
     y : array of shape (n,), default=None
         Classes or values.
+    sample_weight : array of shape (n,), default=None
+        Weights of the samples.
     **values
-        One parameter, with the values it is to have, in order: ``C=[0.1, 1.0, 10.0]``.
+        One parameter, with the values it is to have, in order: ``C=[0.1, 1.0, 10.0]``. It must not change the
+        number of kernels.
 
     Returns
     -------
@@ -65,13 +71,14 @@ def weights_path(machine: MultipleKernels, X: Any, y: Any = None, **values: Iter
     ((name, each),) = values.items()
     machines: list[MultipleKernels] = []
     shelf, last = SharedShelf(), None
-    for value in each:
+    for value in several(name, each):
         one = clone(machine).set_params(**{name: value})
         one._shelf, one._first_weights = shelf, last
-        machines.append(one.fit(X) if y is None else one.fit(X, y))
+        machines.append(one.fit(X, *(() if y is None else (y,)), sample_weight=sample_weight))
         last = one.weights_
         del one._shelf, one._first_weights
-    if not machines:
-        raise ValueError(f"weights_path needs at least one value of {name}, got none.")
+        if last.shape != machines[0].weights_.shape:
+            shapes = f"{machines[0].weights_.shape} and, with {value!r}, {last.shape}"
+            raise ValueError(f"{name} must leave the number of kernels as it is, got weights of shape {shapes}.")
     found = [one.weights_ for one in machines]
     return WeightsPath(name, [one.get_params()[name] for one in machines], np.array(found), machines)

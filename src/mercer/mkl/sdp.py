@@ -1,24 +1,20 @@
 """Weights of either sign, by a semi-definite programme."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import eye_array
 
-from mercer.errors import InfeasibleError
 from mercer.gram import MatrixGram
 from mercer.gram.checks import as_matrix, as_signs, labelled_samples
 from mercer.parameters import Number
 from mercer.problems import soft_margin
 from mercer.solvers import SMO, SolverResult
-from mercer.solvers.cones import ConicProgramme, clarabel_for
+from mercer.solvers.cones import clarabel_for
+from mercer.solvers.kernel_weights.semidefinite import DefiniteSums
 
 __all__ = ["SDPWeights", "sdp_weights"]
-
-# Directions in which no matrix has more than this share of its size are left out.
-RANK = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +33,7 @@ class SDPWeights:
     decision: np.ndarray = field(repr=False)
     """The decision function at all samples, those without a label, too; positive for the second class."""
     bound: float
-    """The value of the dual programme: no weights make a smaller objective, up to the tolerance."""
+    """No weights make a smaller objective, however far the conic solver has come."""
     result: SolverResult = field(repr=False)
     """The certificate of the soft margin over the sum."""
 
@@ -65,8 +61,9 @@ def sdp_weights(matrices: Sequence[Any], y: Any, C: float = 1.0, *, index: Any =
     hand only: a sum with negative weights is no kernel, and there is nothing to compare a new sample with. Samples that
     are to be labelled take part from the beginning (the transductive case).
 
-    It is there to compare with: weights of either sign are hardly ever better [CY §3.7]. Needs the extra ``conic``
-    (``pip install mercer[conic]``).
+    It is there to compare with: weights of either sign are hardly ever better [CY §3.7]. ``algorithm="sdp"`` of
+    machines does the same for `Indexed` kernels; here matrices may be indefinite themselves. Needs the extra
+    ``conic`` (``pip install mercer[conic]``).
 
     Parameters
     ----------
@@ -92,19 +89,13 @@ def sdp_weights(matrices: Sequence[Any], y: Any, C: float = 1.0, *, index: Any =
 
     See Also
     --------
-    MKLClassifier : With weights >= 0, for samples of any kind, many of them, and new ones.
+    MKLClassifier : With weights >= 0, for samples of any kind, many of them, and new ones; with ``algorithm="sdp"``,
+        this as a machine.
 
     Notes
     -----
-    With the decision values f, before the offset, the programme is
-
-    .. math::
-
-        \min_{\mu, f, b, t}\ \tfrac12 t + C \sum_i \max(0, 1 - y_i (f_i + b)), \qquad
-        \begin{pmatrix} K & f \\ f^T & t \end{pmatrix} \succeq 0, \quad \operatorname{tr} K = n,
-
-    written in a basis of the directions that the matrices have. Time O(r^6) per step, memory O(r^4) for r of these: for
-    some dozens of samples.
+    The programme, its cost and the proof of its bound are those of `mercer.solvers.kernel_weights.SemiDefinite`, but
+    there is no limit to the number of samples.
 
     References
     ----------
@@ -136,58 +127,16 @@ def sdp_weights(matrices: Sequence[Any], y: Any, C: float = 1.0, *, index: Any =
     labelled = labelled_samples(index, n)
     sign = as_signs(y, len(labelled))
 
-    sizes = np.array([np.linalg.norm(matrix, 2) or 1.0 for matrix in given])
-    weights, bound = _solve([K / size for K, size in zip(given, sizes, strict=True)], labelled, sign, float(C), tol)
-    weights = weights / sizes
-    total = sum(weight * K for weight, K in zip(weights, given, strict=True))
-    weights, total = weights * n / np.trace(total), total * n / np.trace(total)
-    machine = soft_margin(
-        MatrixGram.of_checked(total[np.ix_(labelled, labelled)], True), sign, np.full(len(labelled), float(C))
-    )
+    sums = DefiniteSums(given)
+    some = np.ix_(labelled, labelled)
+    machine = soft_margin(MatrixGram.of_checked(given[0][some], None), sign, np.full(len(labelled), float(C)))
+    found = sums.solve([machine], labelled, tol)
+    (a,) = found.points
+    c = machine.expansion(a)[0]
+    energies = np.array([0.5 * float(c @ K[some] @ c) for K in given])
+    bound = -machine.apart_from_kernel(a) - sums.most(energies, found.multipliers)
+    total = sums.total(found.weights)
+    machine = replace(machine, gram=MatrixGram.of_checked(total[some], True))
     result = SMO(tol=min(1e-3, 10 * tol), gap_tol=tol, precision="float64").solve(machine)
     decision = total[:, labelled] @ (sign * result.a) + result.offsets.plus
-    return SDPWeights(weights, total, decision, bound, result)
-
-
-def _solve(
-    matrices: Sequence[np.ndarray], labelled: np.ndarray, sign: np.ndarray, C: float, tol: float
-) -> tuple[np.ndarray, float]:
-    """The weights, and the value of the dual programme."""
-    n, vectors = len(matrices[0]), _directions(matrices)
-    r, m, programme = vectors.shape[1], len(labelled), ConicProgramme("sdp_weights")
-    weights = programme.variables(np.zeros(len(matrices)))
-    along, offset = programme.variables(np.zeros(r)), programme.variables(0.0)  # f is vectors times along
-    t, slack = programme.variables(0.5), programme.variables(np.full(m, C))
-    traces = np.array([[np.trace(K) for K in matrices]])
-    programme.require("zero", [-float(n)], (0, traces, weights))
-    programme.require("nonnegative", np.zeros(m), (0, eye_array(m), slack))
-    rows = sign[:, np.newaxis] * vectors[labelled]
-    programme.require(
-        "nonnegative", -np.ones(m), (0, rows, along), (0, sign[:, np.newaxis], offset), (0, eye_array(m), slack)
-    )
-    # The upper triangle of the matrix, column by column: K, then f and t.
-    inside = np.array([_triangle(vectors.T @ K @ vectors) for K in matrices]).T
-    length = len(inside)
-    programme.require(
-        "semidefinite",
-        np.zeros(length + r + 1),
-        (0, inside, weights),
-        (length, np.sqrt(2.0) * eye_array(r), along),
-        (length + r, np.eye(1), t),
-    )
-    found = programme.solve(tol)
-    if found.status.endswith("PrimalInfeasible"):
-        raise InfeasibleError("No weighted sum of the matrices is positive semi-definite with a positive trace.")
-    return found.x[weights], found.bound
-
-
-def _directions(matrices: Sequence[np.ndarray]) -> np.ndarray:
-    """An orthonormal basis of the space that the columns of all matrices span: outside of it every sum is zero."""
-    vectors, lengths, _ = np.linalg.svd(np.hstack(matrices), full_matrices=False)
-    return vectors[:, lengths > RANK * lengths[0]]
-
-
-def _triangle(K: np.ndarray) -> np.ndarray:
-    """The upper triangle of a matrix, column by column, with the length of the whole matrix."""
-    row, column = np.tril_indices(len(K))
-    return np.where(row == column, 1.0, np.sqrt(2.0)) * K[row, column]
+    return SDPWeights(found.weights, total, decision, bound, result)

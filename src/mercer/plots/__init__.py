@@ -11,6 +11,7 @@ from mercer.plots.history import HistoryDisplay
 from mercer.plots.kernel_weights import KernelWeightsDisplay
 from mercer.plots.scores import ScoreMapDisplay
 from mercer.plots.taxonomy import TaxonomyDisplay
+from mercer.plots.trees import TreeDisplay
 
 __all__ = [
     "DecisionDisplay",
@@ -19,4 +20,5 @@ __all__ = [
     "KernelWeightsDisplay",
     "ScoreMapDisplay",
     "TaxonomyDisplay",
+    "TreeDisplay",
 ]

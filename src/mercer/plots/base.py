@@ -21,6 +21,7 @@ class Display:
     DecisionDisplay : Decision boundary, margin band and support vectors.
     HistoryDisplay : Dual objective and gap during training.
     ScoreMapDisplay : Scores of a search over parameters.
+    TreeDisplay : A parse tree above its sentence.
 
     Examples
     --------

@@ -6,7 +6,9 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
+from sklearn.utils.validation import check_is_fitted
 
+from mercer.mkl.base import MultipleKernels
 from mercer.plots.base import Display, require_pyplot
 
 # How high the two bars of a kernel are together.
@@ -73,6 +75,9 @@ class KernelWeightsDisplay(Display):
         self.scores = None if scores is None else np.asarray(scores, dtype=np.float64)
         self.together = together
         self.score_name = score_name
+        for name, given in (("weights", self.weights), ("scores", self.scores)):
+            if given is not None and given.shape != (len(self.names),):
+                raise ValueError(f"{name} must be one for each of {len(self.names)} names, got shape {given.shape}.")
 
     @classmethod
     def from_estimator(
@@ -112,7 +117,10 @@ class KernelWeightsDisplay(Display):
         KernelWeightsDisplay
         """
         require_pyplot(f"{cls.__name__}.from_estimator")
-        weights = np.asarray(machine.weights_)
+        if not isinstance(machine, MultipleKernels):
+            raise TypeError(f"machine must be one of mercer.mkl, such as MKLClassifier(), got {machine!r}.")
+        check_is_fitted(machine)
+        weights = machine.weights_
         if weights.ndim != 1:
             raise ValueError(f"machine must have one weight for each kernel, got weights_ of shape {weights.shape}.")
         names = list(map(repr, machine.kernels_)) if names is None else list(names)
@@ -120,6 +128,8 @@ class KernelWeightsDisplay(Display):
             raise ValueError(f"names must have one for each of {len(weights)} kernels, got {len(names)}.")
         if X is None:
             return cls(names, weights).plot(ax, **style)
+        if not hasattr(machine, "score"):
+            raise TypeError(f"machine must be one with scores where X is given, got {machine!r}.")
         alone = [clone(machine).set_params(kernels=[kernel], groups=None) for kernel in machine.kernels_]
         scores = [float(cross_val_score(one, X, y, cv=cv).mean()) for one in alone]
         together = float(cross_val_score(clone(machine), X, y, cv=cv).mean())
@@ -142,9 +152,11 @@ class KernelWeightsDisplay(Display):
         known = self.scores if self.together is None else np.append(self.scores, self.together)
         low, high = min(0.0, known.min()), max(0.0, known.max())
         self.score_ax_.set_xlim(ROOM * low, ROOM * high)
-        if high > 0:  # zero is at the same place on both axes
+        if high > 0:  # zero is at the same place on both axes, and all bars are within
             heaviest = self.weights.max() or 1.0
-            ax.set_xlim(ROOM * low / high * heaviest, ROOM * heaviest)
+            left = min(low / high, self.weights.min() / heaviest)
+            ax.set_xlim(ROOM * left * heaviest, ROOM * heaviest)
+            self.score_ax_.set_xlim(ROOM * left * high, ROOM * high)
         if self.together is not None:
             self.score_ax_.axvline(self.together, color="C1", linestyle="--")
             self.score_ax_.annotate(

@@ -35,8 +35,12 @@ class WeightSet(ABC):
         """The weights of the set with the smallest sum of u_k / d_k, for squared norms u >= 0, not all of them zero."""
 
     @abstractmethod
+    def norm(self, d: np.ndarray) -> float:
+        """The smallest t for which d / t is in the set, for some d >= 0."""
+
     def scaled(self, d: np.ndarray) -> np.ndarray:
         """The largest multiple in the set of some d >= 0, not all of them zero."""
+        return d / self.norm(d)
 
     def uniform(self, n_kernels: int) -> np.ndarray:
         """Equal weights, as large as they may be."""
@@ -64,11 +68,7 @@ class Simplex(WeightSet):
     def cheapest(self, squares):
         return self.scaled(np.sqrt(squares))
 
-    def scaled(self, d):
-        return d / self.norm(d)
-
-    def norm(self, d: np.ndarray) -> float:
-        """The sum."""
+    def norm(self, d):
         return float(d.sum())
 
     def project(self, v: np.ndarray) -> np.ndarray:
@@ -117,11 +117,7 @@ class NormBall(WeightSet):
     def cheapest(self, squares):
         return np.ones(len(squares)) if np.isinf(self.p) else self.scaled(squares ** (1.0 / (self.p + 1.0)))
 
-    def scaled(self, d):
-        return d / self.norm(d)
-
-    def norm(self, d: np.ndarray) -> float:
-        """The p-norm."""
+    def norm(self, d):
         largest = float(d.max())
         if largest == 0 or np.isinf(self.p):
             return largest
@@ -190,10 +186,10 @@ class Elastic(WeightSet):
         weights[used] = d
         return self.scaled(weights)
 
-    def scaled(self, d):
-        # (1 - mix) t sum(d) + mix t^2 sum(d^2) = 1
+    def norm(self, d):
+        # The t with (1 - mix) sum(d) / t + mix sum(d^2) / t^2 = 1.
         linear, square = (1.0 - self.mix) * float(d.sum()), self.mix * float((d * d).sum())
-        return d * (2.0 / (linear + np.sqrt(linear * linear + 4.0 * square)))
+        return 0.5 * (linear + np.sqrt(linear * linear + 4.0 * square))
 
 
 def _root_of_cubic(cubic: float, square: float, values: np.ndarray) -> np.ndarray:
@@ -232,7 +228,10 @@ class Groups(WeightSet):
     """
 
     def __init__(self, labels: Any, p: float = 2.0):
-        _, self.members = np.unique(np.asarray(labels), return_inverse=True)
+        labels = np.asarray(labels)
+        if labels.ndim != 1 or not len(labels):
+            raise ValueError(f"labels must be one for each kernel, got an array of shape {labels.shape}.")
+        _, self.members = np.unique(labels, return_inverse=True)
         self.p = float(p)
         self.inside: Simplex | NormBall = Simplex() if p == 1 else NormBall(p)
         self.parts = [np.flatnonzero(self.members == g) for g in range(self.members.max() + 1)]
@@ -255,8 +254,8 @@ class Groups(WeightSet):
                 weights[part] = inside
         return weights * (norms / norms.sum())[self.members]
 
-    def scaled(self, d):
-        return d / sum(self.inside.norm(d[part]) for part in self.parts)
+    def norm(self, d):
+        return sum(self.inside.norm(d[part]) for part in self.parts)
 
     def uniform(self, n_kernels):
         # Groups of equal size, whatever the number of their members.
@@ -298,6 +297,14 @@ class KernelWeightsProblem:
     stack: GramStack
     problems: Sequence[Any]
     weights: WeightSet
+
+    def __post_init__(self) -> None:
+        if not len(self.problems):
+            raise ValueError("problems must be at least one, got none.")
+        if isinstance(self.weights, Groups) and len(self.weights.members) != len(self.stack):
+            raise ValueError(
+                f"weights must have a group for each of {len(self.stack)} kernels, got {len(self.weights.members)}."
+            )
 
     def over(self, gram: Gram) -> Sequence[Any]:
         """The problems of the machines over one kernel matrix."""

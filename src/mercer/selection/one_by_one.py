@@ -24,7 +24,7 @@ class OneByOne(Search):
         return False
 
     def _run_group(self, group, grams, folds=None):
-        if hasattr(self.estimator, "kernel"):
+        if "kernel" in self.estimator.get_params(deep=False):
             super()._run_group(group, grams, folds)
             return
         preprocess, everyone = with_preprocess(self.preprocess, group.shared), list(range(len(self.splits)))

@@ -400,10 +400,10 @@ class Interrupt(threading.Event):
 
 def solve_side_by_side(
     solver: Any,
-    problems: Sequence[DualProblem],
-    starts: Sequence[np.ndarray | None] | None,
+    problems: Sequence[Any],
+    starts: Sequence[Any] | None,
     callback: Callback | None,
-) -> list[SolverResult]:
+) -> list[Any]:
     """`solver.solve` for each problem, on one thread each, as many at once as the solver may use threads.
 
     With a callback, which is called on the calling thread only, one after the other.

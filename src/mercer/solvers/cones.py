@@ -35,6 +35,11 @@ class ConicSolution:
     multiplier: list[np.ndarray] = field(repr=False)
     """The dual variables of each of the cones."""
 
+    @property
+    def solved(self) -> bool:
+        """Whether that is the optimum, to what was asked for or nearly so; if not, no number here means anything."""
+        return self.status in ("Solved", "AlmostSolved")
+
 
 class ConicProgramme:
     """min 1/2 x'Px + q'x over x for which affine functions lie in cones, with a diagonal P.

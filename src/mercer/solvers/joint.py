@@ -1,5 +1,6 @@
 """Block coordinate descent for several classes at once, native."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -11,7 +12,7 @@ from mercer import _native
 from mercer.gram.memory import check_memory, memory_budget
 from mercer.parameters import Choice, Number, check_parameters
 from mercer.problems.joint import JointProblem
-from mercer.solvers.base import Callback, Certificate, History, Progress
+from mercer.solvers.base import Callback, Certificate, History, Progress, solve_side_by_side
 from mercer.threads import effective_n_threads
 
 __all__ = ["BlockDescent", "JointResult"]
@@ -181,6 +182,12 @@ class BlockDescent(BaseEstimator):
             tol *= TIGHTER
             result = self._go_on(problem, result, callback, tol)
         return result
+
+    def solve_many(
+        self, problems: Sequence[JointProblem], starts: Sequence[Any] | None = None, callback: Callback | None = None
+    ) -> list[Any]:
+        """Solve several problems, as many at once as there are threads; parameters as in `solve`."""
+        return solve_side_by_side(self, problems, starts, callback)
 
     def _go_on(self, problem: JointProblem, before: JointResult, callback: Callback | None, tol: float) -> JointResult:
         """Another run, with what is left of the steps and the time; the result covers both."""

@@ -364,18 +364,23 @@ def _unit(problem: DualProblem, result: SolverResult) -> float:
 
 
 def is_flat(problem: DualProblem, result: SolverResult) -> bool:
-    """Whether w is nothing but what the solver has not yet removed.
-
-    Problems without a linear term look for the shortest w: the distance of two reduced hulls (nu margin) or of one
-    from the origin (one class), times the sum of the multipliers of a hull. It is compared with the size of the data
-    in feature space, seen from their centre or from the origin.
-    """
+    """Whether w is nothing but what the solver has not yet removed: see `negligible`."""
     if problem.linear.any():
         return False
-    squared_size, mass = problem.spread.square, float(result.a.sum())
+    return problem.squared_norm(result.a, result.gradient) <= negligible(problem, result.a)
+
+
+def negligible(problem: DualProblem, a: np.ndarray) -> float:
+    """The squared norm up to which the w of a problem without a linear term is nothing.
+
+    Such problems look for the shortest w: the distance of two reduced hulls (nu margin) or of one from the origin (one
+    class), times the sum of the multipliers of a hull. It is compared with the size of the data in feature space, seen
+    from their centre or from the origin.
+    """
+    squared_size, mass = problem.spread.square, float(a.sum())
     if problem.equality == "per_sign":
         squared_size, mass = problem.spread.variance, 0.5 * mass
-    return problem.squared_norm(result.a, result.gradient) <= (FLAT * mass) ** 2 * squared_size
+    return (FLAT * mass) ** 2 * squared_size
 
 
 def _after(before: SolverResult, result: SolverResult) -> SolverResult:

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
@@ -43,6 +43,8 @@ class StructuredModel(BaseEstimator, ABC):
 
     size: Any = None
     """The number of features; None: as many as the first sample with its output has."""
+    portion: ClassVar[int] = 16
+    """How many samples the plural methods are given at a time; portions run at the same time if there are threads."""
 
     # --- what makes a model -------------------------------------------------------------------------------
 

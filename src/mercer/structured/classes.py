@@ -22,6 +22,7 @@ class ClassModel(StructuredModel):
     Outputs are looked at one by one, so that both oracles are exact for every loss.
     """
 
+    portion = 512
     _parameters: ClassVar[dict[str, Any]] = {"bias": Number(0)}
 
     features: Any

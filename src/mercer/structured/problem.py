@@ -1,17 +1,21 @@
 """The problem that a model makes of samples and outputs."""
 
-from collections.abc import Sequence
-from concurrent.futures import Executor
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from mercer.errors import LossError, OracleError
+from mercer.kernels.samples import take
 from mercer.problems import Planes, StructuredProblem
+from mercer.solvers.base import Interrupt, side_by_side
 from mercer.structured.base import StructuredModel, as_row
+from mercer.threads import effective_n_threads, limit_threads
 
-__all__ = ["ModelProblem", "taken"]
+__all__ = ["ModelProblem", "in_portions"]
+
+T = TypeVar("T")
 
 # By how much, relative to its terms, the output of an oracle may be worse than the right one: rounding.
 ROUNDING = 1e-8
@@ -29,10 +33,8 @@ class ModelProblem(StructuredProblem):
     cost : array of shape (n,)
     rescaling : {"margin", "slack"}
         Whether a loss is the margin that is asked for, or the price of what is missing of a margin of one.
-    pool : Executor or None
-        Where oracles run, so many at once as it has threads; None: one after the other.
-    threads : int, default=1
-        The threads of the pool.
+    n_threads : int or None, default=None
+        See `mercer.threads.effective_n_threads`.
     """
 
     def __init__(
@@ -42,11 +44,9 @@ class ModelProblem(StructuredProblem):
         Y: Any,
         cost: np.ndarray,
         rescaling: str = "margin",
-        pool: Executor | None = None,
-        threads: int = 1,
+        n_threads: int | None = None,
     ):
-        self.model, self.X, self.Y, self.rescaling = model, X, Y, rescaling
-        self.pool, self.threads = pool, threads
+        self.model, self.X, self.Y, self.rescaling, self.n_threads = model, X, Y, rescaling, n_threads
         size = model.size
         super().__init__(as_row(model.joint_feature(X[0], Y[0])).shape[1] if size is None else size, cost)
         self._check_right_outputs()
@@ -59,14 +59,13 @@ class ModelProblem(StructuredProblem):
 
     def planes(self, w: np.ndarray, samples: np.ndarray) -> Planes:
         """The highest plane at w of each of some samples, with what is wrong with the model named."""
-        parts = min(self.threads, len(samples)) if self.pool is not None else 1
-        if parts < 2:
-            return self._planes(w, samples)
-        found = list(self.pool.map(self._planes, [w] * parts, np.array_split(samples, parts)))  # type: ignore[union-attr]
+        found = in_portions(lambda some: self._planes(w, some), samples, self.model.portion, self.n_threads)
+        if len(found) == 1:
+            return found[0]
         return Planes(csr_array(vstack([one.psi for one in found])), np.concatenate([one.loss for one in found]))
 
     def _planes(self, w: np.ndarray, samples: np.ndarray) -> Planes:
-        model, X, Y = self.model, taken(self.X, samples), taken(self.Y, samples)
+        model, X, Y = self.model, take(self.X, samples), take(self.Y, samples)
         outputs = model.oracles(X, Y, w, self.rescaling)
         losses, psi = model.losses(Y, outputs), csr_array(model.differences(X, Y, outputs))
         if psi.shape != (len(samples), self.size):
@@ -91,7 +90,8 @@ class ModelProblem(StructuredProblem):
             )
         if not np.isfinite(planes.psi.data).all():
             raise ValueError("joint_feature must be finite, it contains NaN or infinity.")
-        values, terms = planes.values(w), planes.loss + abs(planes.psi) @ np.abs(w)
+        sizes = np.concatenate([[0.0], np.cumsum(np.abs(planes.psi.data * w[planes.psi.indices]))])
+        values, terms = planes.values(w), planes.loss + np.diff(sizes[planes.psi.indptr])
         worse = values < -ROUNDING * terms
         if worse.any():
             k = int(np.argmax(worse))
@@ -102,7 +102,7 @@ class ModelProblem(StructuredProblem):
 
     def completed(self, w: np.ndarray) -> "ModelProblem":
         Y = [self.model.complete(x, y, w) for x, y in zip(self.X, self.Y, strict=True)]
-        return Completed(self.model, self.X, Y, self.cost, self.rescaling, self.pool, self.threads)
+        return Completed(self.model, self.X, Y, self.cost, self.rescaling, self.n_threads)
 
     @property
     def convex(self) -> bool:
@@ -117,6 +117,19 @@ class Completed(ModelProblem):
         return True
 
 
-def taken(values: Any, samples: np.ndarray) -> Any:
-    """Some of the values of a sequence, or rows of an array."""
-    return values[samples] if hasattr(values, "shape") else [values[i] for i in samples.tolist()]
+def in_portions(find: Callable[[np.ndarray], T], samples: np.ndarray, portion: int, n_threads: int | None) -> list[T]:
+    """What is found for so many samples at a time, at the same time if there are threads for it.
+
+    Portions do not depend on the number of threads, so that results do not, either.
+    """
+    portions = [samples[first : first + portion] for first in range(0, len(samples), portion)]
+    threads = min(effective_n_threads(n_threads), len(portions))
+    if threads < 2:
+        with limit_threads(n_threads):
+            return [find(some) for some in portions]
+
+    def alone(some: np.ndarray) -> T:
+        with limit_threads(1):
+            return find(some)
+
+    return side_by_side(alone, [(some,) for some in portions], threads, Interrupt())

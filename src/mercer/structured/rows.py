@@ -7,6 +7,7 @@ from scipy.sparse import csr_array, hstack, issparse
 from sklearn.base import clone
 from sklearn.utils import check_array
 
+from mercer.features import ExplicitFeatures
 from mercer.kernels import Kernel
 
 __all__ = ["fitted_features", "paired_rows", "rows_of", "scores_of"]
@@ -24,7 +25,10 @@ def fitted_features(features: Any, X: Any) -> Any:
     if features is None:
         return None
     if isinstance(features, Kernel):
-        return features.resolve(X)
+        kernel = features.resolve(X)
+        # Of a kernel that counts things, columns are those of the samples it is given; new ones are to have the same.
+        counts = kernel._sparse_features(kernel.prepare(X[:1])[0]) is not None
+        return ExplicitFeatures(features).fit(X) if counts else kernel
     if not (hasattr(features, "fit") and hasattr(features, "transform")):
         raise TypeError(f"features must be a transformer, a kernel with features or None, got {features!r}.")
     return clone(features).fit(X)

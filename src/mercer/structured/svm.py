@@ -1,19 +1,19 @@
 """The support vector machine for structured outputs."""
 
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from mercer.kernels.samples import n_samples, take
 from mercer.parameters import Choice, Number, check_parameters
 from mercer.solvers.base import warn_unless_solved
 from mercer.solvers.structured import BlockFrankWolfe, StructuredSolver
 from mercer.structured.base import StructuredModel
-from mercer.structured.problem import ModelProblem, taken
-from mercer.threads import effective_n_threads
+from mercer.structured.problem import ModelProblem, in_portions
+from mercer.threads import one_blas_thread
 
 __all__ = ["StructuredSVM"]
 
@@ -144,9 +144,8 @@ class StructuredSVM(BaseEstimator):
         model = self.model.resolve(X, y)
         samples = model.prepare(X)
         outputs = model.encode(samples, y)
-        threads = effective_n_threads(self.n_threads)
-        with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
-            problem = ModelProblem(model, samples, outputs, cost, self.rescaling, pool, threads)
+        with one_blas_thread():
+            problem = ModelProblem(model, samples, outputs, cost, self.rescaling, self.n_threads)
             result = solver.solve(problem, self._start(problem), self.callback)
         self.model_, self.coef_, self.result_, self.n_iter_ = model, result.w, result, result.n_iter
         if result.status != "local":
@@ -165,7 +164,7 @@ class StructuredSVM(BaseEstimator):
 
     def _weighed(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, np.ndarray]:
         """The samples with weight, and what their losses cost."""
-        n = y.shape[0] if hasattr(y, "shape") else len(y)
+        n = n_samples(y)
         if n == 0:
             raise ValueError("X must have at least one sample, got none.")
         if sample_weight is None:
@@ -176,7 +175,7 @@ class StructuredSVM(BaseEstimator):
         if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.any()):
             raise ValueError("sample_weight must be finite and >= 0, with at least one positive entry.")
         used = np.flatnonzero(weight)
-        return (X, y, self.C * weight) if len(used) == n else (taken(X, used), taken(y, used), self.C * weight[used])
+        return (X, y, self.C * weight) if len(used) == n else (take(X, used), take(y, used), self.C * weight[used])
 
     def _start(self, problem: ModelProblem) -> np.ndarray | None:
         last = getattr(self, "coef_", None) if self.warm_start else None
@@ -195,9 +194,15 @@ class StructuredSVM(BaseEstimator):
             As the model makes them: an array of classes, a list of others.
         """
         check_is_fitted(self)
-        samples = self.model_.prepare(X)
-        found = [self.model_.visible(y) for y in self.model_.predictions(samples, self.coef_)]
-        return self.model_.decode(samples, found)
+        model, w = self.model_, self.coef_
+        samples = model.prepare(X)
+
+        def find(some: np.ndarray) -> Any:
+            return model.predictions(take(samples, some), w)
+
+        with one_blas_thread():
+            found = in_portions(find, np.arange(n_samples(samples)), model.portion, self.n_threads)
+        return model.decode(samples, [model.visible(y) for y in chain.from_iterable(found)])
 
     def score(self, X, y):
         """How good predictions are, larger is better; the measure is that of the model.

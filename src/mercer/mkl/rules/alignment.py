@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.optimize import nnls
 
+from mercer.errors import IndefiniteError
 from mercer.gram import FunctionGram, Gram, GramStack, VectorGram
 from mercer.mkl.rules.base import RuleResult, WeightRule, outputs_of, shares
 from mercer.mkl.rules.matrices import MatrixStack
@@ -16,6 +17,8 @@ __all__ = ["Alignment"]
 BLOCK_VALUES = 2**23
 # A centred matrix below this share of the size of its entries is rounding: the kernel is constant.
 ROUNDING = 1e-13
+# A cosine below minus this is not rounding.
+NEGATIVE = 1e-6
 # The smallest eigenvalue of the matrix of cosines: kernels that are alike share their weight.
 SHARING = 1e-9
 # What that gives to kernels without a share of their own.
@@ -78,13 +81,18 @@ class Alignment(WeightRule):
         w = weight / weight.sum()
         Y = outputs_of(self, targets, weight)
         Y = np.sqrt(w)[:, np.newaxis] * (Y - w @ Y)
-        M, a = _products(stack, Y, w)
+        M, a, largest = _products(stack, Y, w)
         size = np.sqrt(np.diagonal(M))
         useful = size > 0
         weights, violation = np.zeros(len(stack)), 0.0
         if useful.any():
             cosines = M[np.ix_(useful, useful)] / np.multiply.outer(size[useful], size[useful])
-            wanted = np.maximum(0.0, a[useful] / size[useful])
+            wanted = a[useful] / size[useful]
+            if isinstance(stack, MatrixStack):
+                unit = max(ROUNDING, 4.0 * float(np.finfo(stack.dtype).eps))
+                cosine_with_targets = wanted / max(np.linalg.norm(Y.T @ Y), np.finfo(float).tiny)
+                _require_angles(cosines, cosine_with_targets, unit * largest[useful] / size[useful], useful)
+            wanted = np.maximum(0.0, wanted)
             if self.joint:
                 v = _nearest(cosines, wanted)
                 slopes = cosines @ v - wanted
@@ -99,6 +107,25 @@ class Alignment(WeightRule):
         return RuleResult(weights, reached, violation, violation, 1, "solved")
 
 
+def _require_angles(cosines: np.ndarray, with_targets: np.ndarray, rounding: np.ndarray, useful: np.ndarray) -> None:
+    """Refuse matrices that a negative inner product shows to be indefinite: that of definite ones never is."""
+    numbers = np.flatnonzero(useful)
+    against = with_targets < -(NEGATIVE + rounding)
+    if against.any():
+        k = numbers[np.argmax(against)]
+        raise IndefiniteError(
+            f"kernels must be positive semi-definite, number {k} has a negative alignment, {with_targets.min():.3g}; "
+            "repair it, see mercer.gram.Repair."
+        )
+    opposed = np.argwhere(cosines < -(NEGATIVE + rounding + rounding[:, np.newaxis]))
+    if len(opposed):
+        k, other = numbers[opposed[0]]
+        raise IndefiniteError(
+            f"kernels must be positive semi-definite, numbers {k} and {other} have a negative inner product; "
+            "repair them, see mercer.gram.Repair."
+        )
+
+
 def _nearest(cosines: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """The v >= 0 with the smallest v'Cv - 2 v'r: the combination of unit matrices that is nearest to the target."""
     values, vectors = np.linalg.eigh(cosines)
@@ -107,27 +134,34 @@ def _nearest(cosines: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     return np.where(v > NEGLIGIBLE * v.max(), v, 0.0)
 
 
-def _products(stack: GramStack | MatrixStack, Y: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Inner products of the centred matrices with each other and with YY', where samples have shares w."""
+def _products(
+    stack: GramStack | MatrixStack, Y: np.ndarray, w: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Inner products of the centred matrices with each other and with YY', where samples have shares w.
+
+    Third, the largest entry of every matrix before it is centred.
+    """
     n, p, root = stack.n, len(stack), np.sqrt(w)
     readers = [_Rows(stack, k) for k in range(p)]
     means = np.array([reader.dot(w) for reader in readers])
-    M, a, sizes = np.zeros((p, p)), np.zeros(p), np.zeros(p)
+    M, a, largest = np.zeros((p, p)), np.zeros(p), np.zeros(p)
     height = max(1, BLOCK_VALUES // (p * n))
     for start in range(0, n, height):
         which = np.arange(start, min(start + height, n))
         centred = np.empty((p, len(which), n))
         for k, reader in enumerate(readers):
             rows = reader.rows(which)
-            sizes[k] = max(sizes[k], np.abs(rows).max())
-            rows = rows - (means[k, which, np.newaxis] + means[k]) + w @ means[k]
-            centred[k] = root[which, np.newaxis] * rows * root
+            largest[k] = max(largest[k], np.abs(rows).max())
+            rows -= means[k]
+            rows -= (means[k, which] - w @ means[k])[:, np.newaxis]
+            rows *= root[which, np.newaxis]
+            np.multiply(rows, root, out=centred[k])
         flat = centred.reshape(p, -1)
         M += flat @ flat.T
         a += flat @ (Y[which] @ Y.T).ravel()
-    constant = np.diagonal(M) <= (ROUNDING * sizes) ** 2
+    constant = np.diagonal(M) <= (ROUNDING * largest) ** 2
     M[constant] = M[:, constant] = a[constant] = 0.0
-    return 0.5 * (M + M.T), a
+    return 0.5 * (M + M.T), a, largest
 
 
 class _Rows:

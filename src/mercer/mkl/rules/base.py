@@ -53,7 +53,8 @@ class WeightRule(BaseEstimator, ABC):
         Parameters
         ----------
         stack : GramStack or sequence of arrays of shape (n, n)
-            The kernel matrices.
+            The kernel matrices, positive semi-definite. To test each of them would cost more than most rules: a list
+            is refused only where a number that cannot be negative is.
         targets : array of shape (n,) or (n, n_outputs), default=None
             Classes or numbers; what is one-dimensional and has integers alone are classes.
         sample_weight : array of shape (n,), default=None
@@ -62,6 +63,11 @@ class WeightRule(BaseEstimator, ABC):
         Returns
         -------
         RuleResult
+
+        Raises
+        ------
+        IndefiniteError
+            If what the rule computes shows a matrix, or the combination, not to be positive semi-definite.
         """
         check_parameters(self)
         given = stack if isinstance(stack, GramStack) else MatrixStack(stack)

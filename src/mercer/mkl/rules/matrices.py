@@ -1,22 +1,21 @@
 """Kernel matrices that are given, read where they lie."""
 
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from mercer import _native
 from mercer.errors import IndefiniteError
 from mercer.gram import Gram, MatrixGram
-from mercer.threads import effective_n_threads, one_blas_thread
+from mercer.gram.sources import LARGEST_SINGLE
+from mercer.threads import effective_n_threads
 
 __all__ = ["MatrixStack"]
 
-# Rows that are read together: of a matrix and its mirror image one half is enough, in blocks that fit a cache.
-BLOCK = 128
-# Rows that are compared with their columns, and by which share of their size they may differ.
-COMPARED, ASYMMETRY = 8, 1e-6
+# Entries in so many rows and columns are compared with their mirror images, and by which share they may differ.
+COMPARED, ASYMMETRY = 32, 1e-6
 # A squared length of less than minus this share of its terms is not rounding.
 NEGATIVE = 1e-6
 
@@ -39,7 +38,9 @@ class MatrixStack:
         self.matrices = [self._checked(K, k) for k, K in enumerate(matrices)]
         if not self.matrices:
             raise ValueError("kernels must be at least one matrix, got none.")
-        self.n = len(self.matrices[0])
+        if len({K.dtype for K in self.matrices}) > 1:
+            self.matrices = [K.astype(np.float64, copy=False) for K in self.matrices]
+        self.n, self.dtype = len(self.matrices[0]), self.matrices[0].dtype
         for k, K in enumerate(self.matrices):
             if len(K) != self.n:
                 raise ValueError(f"kernels must be of the same samples: number {k} is of {len(K)}, 0 of {self.n}.")
@@ -51,10 +52,12 @@ class MatrixStack:
             raise ValueError(
                 f"kernels must be square matrices of real numbers, number {k} has shape {K.shape} and dtype {K.dtype}."
             )
-        K = K if K.dtype.kind == "f" else K.astype(np.float64)
+        K = K if K.dtype in (np.float32, np.float64) else K.astype(np.float64)
+        K = K.T if K.flags.f_contiguous else np.ascontiguousarray(K)  # its mirror image is the same
         some = np.unique(np.linspace(0, len(K) - 1, COMPARED).astype(int))
-        gap = float(np.abs(K[some] - K[:, some].T).max())
-        if gap > ASYMMETRY * float(np.abs(K[some]).max()):
+        part = K[np.ix_(some, some)]
+        gap = float(np.abs(part - part.T).max())
+        if gap > ASYMMETRY * float(np.abs(part).max()):
             raise ValueError(f"kernels must be symmetric, number {k} differs from its mirror image by up to {gap:.3g}.")
         return K
 
@@ -72,17 +75,12 @@ class MatrixStack:
         return MatrixGram.of_checked(self.matrix(k), None)
 
     def combination(self, weights: np.ndarray) -> Gram:
-        """The weighted sum of the matrices, in float32."""
-        total = np.empty((self.n, self.n), dtype=np.float32)
-
-        def add_up(start: int) -> None:
-            here = slice(start, start + BLOCK)
-            part = np.zeros((min(BLOCK, self.n - start), self.n - start))
-            for weight, K in zip(weights, self.matrices, strict=True):
-                part += K[here, start:] if weight == 1.0 else weight * K[here, start:]
-            total[here, start:], total[start:, here] = part, part.T
-
-        self._side_by_side(add_up, range(0, self.n, BLOCK))
+        """The weighted sum of the matrices, in float32 if it has a place there."""
+        sizes = [float(np.abs(np.diagonal(K)).max()) for K in self.matrices]
+        largest = sum(d * size for d, size in zip(weights.tolist(), sizes, strict=True))
+        single = largest == 0 or 1 / LARGEST_SINGLE <= largest <= LARGEST_SINGLE
+        total = np.empty((self.n, self.n), dtype=np.float32 if single else np.float64)
+        _native.sum_of_matrices(self.matrices, weights, total, effective_n_threads())
         self._require_finite(total)
         return MatrixGram.of_checked(total, True)
 
@@ -96,18 +94,8 @@ class MatrixStack:
 
     def energies(self, coefficients: csr_array) -> np.ndarray:
         """Half of c'Kc for every matrix, summed over the rows c of coefficients."""
-        C = coefficients.toarray().T
-        found = np.zeros(len(self))
-
-        def measure(k: int) -> None:
-            K = self.matrices[k]
-            for start in range(0, self.n, BLOCK):
-                here, after = slice(start, start + BLOCK), slice(start + BLOCK, None)
-                found[k] += 0.5 * np.vdot(C[here], K[here, here] @ C[here]) + np.vdot(
-                    C[here], K[here, after] @ C[after]
-                )
-
-        self._side_by_side(measure, range(len(self)))
+        C = coefficients.toarray()
+        found = _native.energies_of_matrices(self.matrices, C, effective_n_threads())
         for k, K in enumerate(self.matrices):
             if found[k] < -NEGATIVE * float(np.abs(np.diagonal(K)).max()) * float((C * C).sum()):
                 raise IndefiniteError(
@@ -115,10 +103,3 @@ class MatrixStack:
                     "repair it, see mercer.gram.Repair."
                 )
         return np.maximum(found, 0.0)
-
-    @staticmethod
-    def _side_by_side(work: Callable[[int], None], parts: Iterable[int]) -> None:
-        """Pieces of work that do not touch each other; one thread alone cannot read as fast as memory gives."""
-        with one_blas_thread(), ThreadPoolExecutor(effective_n_threads()) as pool:
-            for _ in pool.map(work, parts):
-                pass

@@ -8,6 +8,7 @@ from mercer.solvers.kernel_weights.level import LevelMethod
 from mercer.solvers.kernel_weights.nesterov import Accelerated
 from mercer.solvers.kernel_weights.newton import NewtonMethod
 from mercer.solvers.kernel_weights.projected import ProjectedGradient
+from mercer.solvers.kernel_weights.semidefinite import SemiDefinite
 from mercer.solvers.kernel_weights.silp import SemiInfinite
 from mercer.solvers.kernel_weights.simple import ReducedGradient
 from mercer.solvers.kernel_weights.smo import JointSMO
@@ -25,5 +26,6 @@ __all__ = [
     "NewtonMethod",
     "ProjectedGradient",
     "ReducedGradient",
+    "SemiDefinite",
     "SemiInfinite",
 ]

@@ -10,6 +10,8 @@ __all__ = ["Alternating"]
 DEPTH, NEARLY_ALIKE = 6, 1e-8
 # What is left at least of the weight that a plain step would leave.
 LARGEST_FALL = 0.1
+# What kernels of weight zero begin with, in parts of the largest: they would stay there.
+REVIVED = 1e-3
 
 
 class Alternating(KernelWeightsSolver):
@@ -47,6 +49,9 @@ def alternate(search: Search) -> None:
     """Go on from the best weights so far, weights and machines in turn, until the search is to end."""
     assert search.best is not None
     weights, at, steps = search.problem.weights, search.best, _Steps()
+    missing = (at.weights == 0) & (at.energies > 0)
+    if missing.any() and search.status is None:
+        at = search.try_weights(weights.scaled(np.where(missing, REVIVED * at.weights.max(), at.weights)))
     while search.status is None:
         squares = 2.0 * at.weights**2 * at.energies
         if not squares.any():

@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from mercer.errors import NotSeparableError
 from mercer.gram.memory import check_memory
 from mercer.parameters import Number, check_parameters
 from mercer.problems import Groups, JointProblem, KernelWeightsProblem, Simplex
 from mercer.solvers.base import Callback, Progress, SolverResult, column
 from mercer.solvers.joint import BlockDescent
-from mercer.solvers.smo import SMO
+from mercer.solvers.smo import SMO, negligible
 
 __all__ = ["KernelWeightsHistory", "KernelWeightsResult", "KernelWeightsSolver", "Search", "Trial"]
 
@@ -29,7 +30,11 @@ STALLED, PATIENCE = 0.999, 50
 
 @dataclass(frozen=True, eq=False)
 class KernelWeightsHistory:
-    """What was known after each machine: one entry of each array for every weights that were tried."""
+    """What was known after each machine: one entry of each array for every weights that were tried.
+
+    Kernel values that are kept are rounded to float32. Where that is too coarse for the gap that is wanted, all bounds
+    are found anew in float64 and the search goes on from there: at that entry, and there alone, they may step back.
+    """
 
     seconds: np.ndarray
     objective: np.ndarray
@@ -71,11 +76,15 @@ class KernelWeightsResult:
     n_iter: int
     """Weights that were tried."""
     status: str
-    """"solved", or why not: "stalled", "max_iter", "max_seconds", "stopped"; "fixed": the weights were given."""
+    """"solved", or why not: "degenerate", "stalled", "max_iter", "max_seconds", "stopped"; "fixed" for given weights.
+
+    Degenerate: the distance that machines of one class, or with nu, look for is zero with any weights, as far as it can
+    be told from rounding; no gap is small beside such an optimum.
+    """
     seconds: float
     """Wall-clock time."""
     history: KernelWeightsHistory = field(repr=False)
-    """All trials, with kernel values as they were kept in memory."""
+    """All trials."""
     parts: Sequence[SolverResult] = field(repr=False)
     """The machines on the combined kernel."""
 
@@ -148,22 +157,34 @@ class Search:
         """The trial, or the points alone, with the largest lower bound over all weights of the set."""
         self.together = -np.inf
         """A lower bound that several trials prove together, if somebody has found one."""
-        self._exact, self._stopped, self._share = False, False, INNER_SHARE
+        self._last: Trial | None = None
+        self._exact, self._stopped, self._flat, self._share = False, False, False, INNER_SHARE
         self._since = 0
         self._log: list[tuple[float, float, float]] = []
         self._tried: list[np.ndarray] = []
         self._energies: list[np.ndarray] = []
 
     def try_weights(self, weights: np.ndarray, start: Sequence[np.ndarray] | None = None) -> Trial:
-        """The machines at some weights, from the solutions given, or else from those of the last trial."""
+        """The machines at some weights, from the solutions given, or else from those of the last trial.
+
+        Where there is no hard margin at these weights, J is infinite: it is then at weights halfway to the best ones.
+        """
         problem = self.problem
         gram = problem.stack.exact(weights) if self._exact else problem.stack.combination(weights)
-        results = self._solve(problem.over(gram), self._points if start is None else start)
+        first = start if start is not None or self._last is None else self._last.points
+        try:
+            results = self._solve(problem.over(gram), first)
+        except NotSeparableError:
+            if self.best is None and weights.all():  # no other weights separate more
+                raise
+            inside = problem.weights.uniform(len(weights)) if self.best is None else self.best.weights
+            return self.try_weights(0.5 * (weights + inside), start)
         trial = self._judged(weights, results)
         if self.best is None or trial.upper < self.best.upper:
             self.best = trial
         self._keep_proof(trial)
         self._last = trial
+        self._look_for_margins(results)
         self._log.append((self.seconds, self.upper, self.lower))
         self._tried.append(weights)
         self._energies.append(trial.energies)
@@ -182,11 +203,16 @@ class Search:
         if self.proof is None or self.bound_of(trial) > self.bound_of(self.proof):
             self.proof = trial
 
-    _last: Trial | None = None
-
-    @property
-    def _points(self) -> Sequence[np.ndarray] | None:
-        return None if self._last is None else self._last.points
+    def _look_for_margins(self, results: Sequence[SolverResult]) -> None:
+        """Where the machines have none, see whether the proof leaves one to any weights."""
+        if set(column(results, "status")) != {"degenerate"}:
+            return
+        assert self.proof is not None
+        energies, points = self.proof.energies, self.proof.points
+        weights = self.problem.weights.best(energies)
+        machines = self.problem.over(self.problem.stack.on_demand(weights))
+        nothing = sum(negligible(machine, a) for machine, a in zip(machines, points, strict=True))
+        self._flat = 2.0 * float(weights @ energies) <= nothing
 
     def _solve(self, problems: Any, starts: Sequence[np.ndarray] | None) -> Sequence[SolverResult]:
         rough = ROUGHEST if self.best is None else min(ROUGHEST, relative(self.upper - self.lower, self.upper))
@@ -214,7 +240,11 @@ class Search:
 
     def bound_of(self, trial: Trial) -> float:
         """The lower bound of the optimum over all weights that a trial proves."""
-        return trial.linear - float(self.problem.weights.best(trial.energies) @ trial.energies)
+        return trial.linear - self.most(trial.energies)
+
+    def most(self, energies: np.ndarray) -> float:
+        """No weights of the set take more of the energies."""
+        return float(self.problem.weights.best(energies) @ energies)
 
     @property
     def seconds(self) -> float:
@@ -247,6 +277,8 @@ class Search:
             return None
         if self.solved:
             return "solved"
+        if self._flat:
+            return "degenerate"
         if self._stopped:
             return "stopped"
         if self.max_iter is not None and len(self._log) >= self.max_iter:
@@ -282,10 +314,11 @@ class Search:
         results = self._machines.set_params(gap_tol=INNER_SHARE * self.gap_tol, max_seconds=None).solve_many(
             problem.over(problem.stack.exact(weights)), best.points
         )
-        self._exact, self.together, self._since = True, -np.inf, len(self._log)
+        self._exact, self._flat, self.together, self._since = True, False, -np.inf, len(self._log)
         self.best = self.proof = self._last = self._judged(weights, results)
         if proof is not best:
             self.prove(proof.points)
+        self._look_for_margins(results)
         return results
 
     def result(self, status: str, parts: Sequence[SolverResult]) -> KernelWeightsResult:
@@ -293,7 +326,7 @@ class Search:
         assert self.best is not None
         best = self.best
         gap = max(0.0, self.upper - self.lower)
-        missed = float((self.problem.weights.best(best.energies) - best.weights) @ best.energies)
+        missed = self.most(best.energies) - float(best.weights @ best.energies)
         return KernelWeightsResult(
             weights=best.weights,
             objective=best.upper,
@@ -309,19 +342,20 @@ class Search:
         )
 
 
-class Jointly(BlockDescent):
-    """The solver of joint problems, of a list of them."""
-
-    def solve_many(self, problems: Sequence[Any], starts: Sequence[Any] | None = None) -> list[Any]:
-        """One after the other."""
-        starts = [None] * len(problems) if starts is None else starts
-        return [self.solve(problem, start) for problem, start in zip(problems, starts, strict=True)]
-
-
 def machines_for(problems: Sequence[Any], solver: "KernelWeightsSolver") -> Any:
     """The solver of the machines."""
-    kind = Jointly if isinstance(problems[0], JointProblem) else SMO
+    kind = BlockDescent if isinstance(problems[0], JointProblem) else SMO
     return kind(tol=solver.tol, memory=solver.memory, n_threads=solver.n_threads)
+
+
+def checked_start(start: Any, n_kernels: int) -> np.ndarray:
+    """First weights that somebody gave."""
+    weights = np.asarray(start, dtype=np.float64)
+    if weights.shape != (n_kernels,):
+        raise ValueError(f"start must have shape {(n_kernels,)}, a weight for every kernel, got {weights.shape}.")
+    if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
+        raise ValueError(f"start must have finite weights >= 0, one of them > 0, got {start!r}.")
+    return weights
 
 
 def shared_by_twins(weights: np.ndarray, told_apart: np.ndarray) -> np.ndarray:
@@ -345,7 +379,7 @@ class KernelWeightsSolver(BaseEstimator, ABC):
     max_iter : int >= 1 or None, default=None
         Most weights that are tried.
     max_seconds : float > 0 or None, default=None
-        Most wall-clock time.
+        Most wall-clock time of the search; the machines at its end, for the proof, are solved in any case.
     memory : float > 0 or "auto", default="auto"
         Megabytes for kernel values.
     n_threads : int or None, default=None
@@ -380,8 +414,8 @@ class KernelWeightsSolver(BaseEstimator, ABC):
             name = type(self).__name__
             raise ValueError(f"{name} needs weights on the simplex, got {type(problem.weights).__name__}.")
         if not self._joint_too and isinstance(problem.problems[0], JointProblem):
-            name = type(self).__name__
-            raise ValueError(f"{name} needs machines for two classes, got one objective for several; use LevelMethod.")
+            name, other = type(self).__name__, "LevelMethod" if isinstance(problem.weights, Simplex) else "Alternating"
+            raise ValueError(f"{name} needs machines for two classes, got one objective for several; use {other}.")
 
     def solve(
         self, problem: KernelWeightsProblem, start: np.ndarray | None = None, callback: Callback | None = None
@@ -392,7 +426,7 @@ class KernelWeightsSolver(BaseEstimator, ABC):
         ----------
         problem : KernelWeightsProblem
         start : array of shape (n_kernels,), default=None
-            First weights, of which the largest multiple in the set is taken; None: equal ones.
+            First weights >= 0, of which the largest multiple in the set is taken; None: equal ones.
         callback : callable, default=None
             Called with a `Progress` after every trial, whose violation is the gap; a true value stops the run.
 
@@ -402,6 +436,8 @@ class KernelWeightsSolver(BaseEstimator, ABC):
         """
         self.check(problem)
         search = Search(problem, self, callback)
+        if start is not None:
+            start = problem.weights.scaled(checked_start(start, len(problem.stack)))
         self._begin(search, start)
         if search.status is None:
             self._run(search)
@@ -416,7 +452,7 @@ class KernelWeightsSolver(BaseEstimator, ABC):
     def _begin(self, search: Search, start: np.ndarray | None) -> None:
         """Try the first weights."""
         problem = search.problem
-        search.try_weights(problem.weights.scaled(np.ones(len(problem.stack)) if start is None else start))
+        search.try_weights(problem.weights.uniform(len(problem.stack)) if start is None else start)
 
     @abstractmethod
     def _run(self, search: Search) -> None:

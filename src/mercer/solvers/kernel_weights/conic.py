@@ -56,6 +56,8 @@ class Conic(KernelWeightsSolver):
     def check(self, problem: KernelWeightsProblem) -> None:
         super().check(problem)
         clarabel_for(type(self).__name__)
+        if not isinstance(problem.weights, Simplex | Groups | NormBall | Elastic):
+            raise TypeError(f"Conic needs weights in a set that it knows, got {type(problem.weights).__name__}.")
 
     def _run(self, search: Search) -> None:
         assert search.best is not None
@@ -66,7 +68,10 @@ class Conic(KernelWeightsSolver):
         size = max(float(a.max()) for a in first.points) or 1.0
         for share in SHARES:
             tolerance = max(FINEST, share * self.gap_tol)
-            weights, points = _walk(problem, factors, size, length, tolerance, search.seconds_left)
+            found = _walk(problem, factors, size, length, tolerance, search.seconds_left)
+            if found is None:
+                return
+            weights, points = found
             search.prove(points)
             search.try_weights(weights, points)
             if search.status is not None:
@@ -88,8 +93,11 @@ def _walk(
     length: float,
     tolerance: float,
     max_seconds: float,
-) -> tuple[np.ndarray, list[np.ndarray]]:
-    """The weights and the points of all machines where the package ends; size is the unit of a, length that of t."""
+) -> tuple[np.ndarray, list[np.ndarray]] | None:
+    """The weights and the points of all machines at the optimum; size is the unit of a, length that of t.
+
+    None where the package gives up, which leaves the search as it was.
+    """
     programme = ConicProgramme(Conic.__name__)
     machines = [(machine, _multipliers(programme, machine, size, length)) for machine in problem.problems]
     t = programme.variables(0.0, 1.0)
@@ -101,6 +109,8 @@ def _walk(
             terms.append((1 + m * rank, F[machine.index].T * (size / length * machine.sign), a))
         cones.append(programme.require("second order", np.zeros(1 + len(machines) * rank), *terms))
     found = programme.solve(tolerance, max_seconds)
+    if not found.solved:
+        return None
     points = [machine.balanced(np.clip(size * found.x[a], 0.0, machine.upper)) for machine, a in machines]
     lengths = np.array([found.multiplier[cone][0] for cone in cones])
     room = np.array([found.slack[cone][0] - np.linalg.norm(found.slack[cone][1:]) for cone in cones])
@@ -141,16 +151,15 @@ def _norms(programme: ConicProgramme, weights: WeightSet, n_kernels: int, t: np.
             programme.require("power", np.zeros(3), (0, np.eye(3), np.array([h, t[0], n])), power=alpha)
         programme.require("nonnegative", [0.0], (0, np.eye(1), t), (0, -np.ones((1, n_kernels)), shares))
         return norms
-    if isinstance(weights, Elastic):
-        # sigma_D(S) is the smallest nu + g with h >= 0, S <= e = h + (1 - mix) nu and h'h <= 4 mix nu g; all of these
-        # but S are in units of t here.
-        mix, excess, (nu, g) = weights.mix, programme.variables(zero), programme.variables([0.0, 0.0])
-        for n, e in zip(norms, shares, strict=True):
-            programme.require_product(np.array([n]), t[0], e)
-        programme.require_product(excess, nu, g, 2.0 * mix)
-        programme.require("nonnegative", zero, (0, one, excess))
-        nus = np.full((n_kernels, 1), 1.0 - mix)
-        programme.require("nonnegative", zero, (0, one, excess), (0, nus, np.array([nu])), (0, -one, shares))
-        programme.require("nonnegative", [0.0], (0, [[0.5, -1.0, -1.0]], np.array([t[0], nu, g])))
-        return norms
-    raise TypeError(f"Conic needs weights in a set that it knows, got {type(weights).__name__}.")
+    assert isinstance(weights, Elastic)
+    # sigma_D(S) is the smallest nu + g with h >= 0, S <= e = h + (1 - mix) nu and h'h <= 4 mix nu g; all of these but S
+    # are in units of t here.
+    mix, excess, (nu, g) = weights.mix, programme.variables(zero), programme.variables([0.0, 0.0])
+    for n, e in zip(norms, shares, strict=True):
+        programme.require_product(np.array([n]), t[0], e)
+    programme.require_product(excess, nu, g, 2.0 * mix)
+    programme.require("nonnegative", zero, (0, one, excess))
+    nus = np.full((n_kernels, 1), 1.0 - mix)
+    programme.require("nonnegative", zero, (0, one, excess), (0, nus, np.array([nu])), (0, -one, shares))
+    programme.require("nonnegative", [0.0], (0, [[0.5, -1.0, -1.0]], np.array([t[0], nu, g])))
+    return norms

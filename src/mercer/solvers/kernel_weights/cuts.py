@@ -66,7 +66,8 @@ class Cuts:
             assert search.best is not None
             return search.best.weights
         shares = np.maximum(0.0, -found.ineqlin.marginals)
-        shares = np.where(shares > NEGLIGIBLE, shares, 0.0) / shares.sum()
+        shares = np.where(shares > NEGLIGIBLE, shares, 0.0)
+        shares /= shares.sum()
         # What the shares prove, whatever the programme has rounded.
         search.together = max(search.together, search.upper + unit * float((shares @ corners).min()))
         self._prove(shares)

@@ -1,6 +1,7 @@
 """Weights that are given: how good they are."""
 
-from mercer.solvers.kernel_weights.base import Callback, KernelWeightsResult, KernelWeightsSolver, Search
+from mercer.solvers.base import Callback
+from mercer.solvers.kernel_weights.base import KernelWeightsResult, KernelWeightsSolver, Search, checked_start
 
 __all__ = ["FixedWeights"]
 
@@ -23,7 +24,8 @@ class FixedWeights(KernelWeightsSolver):
     def solve(self, problem, start=None, callback: Callback | None = None) -> KernelWeightsResult:
         self.check(problem)
         search = Search(problem, self, callback)
-        search.try_weights(problem.weights.uniform(len(problem.stack)) if start is None else start)
+        n_kernels = len(problem.stack)
+        search.try_weights(problem.weights.uniform(n_kernels) if start is None else checked_start(start, n_kernels))
         return search.result("fixed", search.certify(as_tried=True))
 
     def _run(self, search):

@@ -36,7 +36,7 @@ class Accelerated(KernelWeightsSolver):
 
     References
     ----------
-    .. [1] Y. Ying, C. Campbell, Learning with Support Vector Machines, 2011, section 3.8; Y. Nesterov, Introductory
+    .. [1] C. Campbell, Y. Ying, Learning with Support Vector Machines, 2011, section 3.8; Y. Nesterov, Introductory
        Lectures on Convex Optimization, 2004.
     .. [2] B. O'Donoghue, E. Candès, Adaptive restart for accelerated gradient schemes, Foundations of Computational
        Mathematics 15, 2015.
@@ -55,12 +55,12 @@ class Accelerated(KernelWeightsSolver):
             if search.status is not None:
                 return
             weights = simplex.project(ahead.weights + ahead.energies / lipschitz)
-            moved = weights - ahead.weights
-            if not moved.any():
+            if np.array_equal(weights, ahead.weights):
                 return
             after = cuts.try_weights(weights)
             if search.status is not None:
                 return
+            weights, moved = after.weights, after.weights - ahead.weights
             # From above, as far as the machine ahead leaves its objective open.
             parabola = ahead.upper - float(ahead.energies @ moved) + 0.5 * lipschitz * float(moved @ moved)
             if after.value > parabola + ROUNDING * abs(parabola):

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
-from mercer.gram import Gram, MatrixGram
+from mercer.gram import MatrixGram
 from mercer.problems import DualProblem, KernelWeightsProblem
 from mercer.solvers.kernel_weights.base import KernelWeightsSolver, Search, Trial
 from mercer.solvers.kernel_weights.cuts import Cuts
@@ -46,9 +46,10 @@ class NewtonMethod(KernelWeightsSolver):
 
     Notes
     -----
-    A trial costs a machine, started from the last one, two passes over the kernel matrices, and O(f^3 + f^2 p + f p^2)
-    for f free support vectors, of which 3000 are used at most, and p kernels. Few trials are needed: about
-    five for 20 kernels and a relative gap of 1e-5, ten for hundreds.
+    A trial costs a machine, started from the last one, two passes over the kernel matrices (one over those that are
+    computed again, for a machine of two classes), and O(f^3 + f^2 p + f p^2) for f free support vectors, of which 3000
+    are used at most, and p kernels; their matrix is held twice in float64. Few trials are needed: about five for 20
+    kernels and a relative gap of 1e-5, ten for hundreds.
 
     References
     ----------
@@ -90,27 +91,30 @@ def newton_step(problem: KernelWeightsProblem, at: Trial) -> tuple[np.ndarray, f
 def second_derivatives(problem: KernelWeightsProblem, at: Trial) -> np.ndarray:
     """Of J with respect to the weights, shape (n_kernels, n_kernels)."""
     stack, p = problem.stack, len(at.weights)
-    gram, coefficients = stack.combination(at.weights), problem.coefficients(at.points)
+    coefficients = problem.coefficients(at.points)
     H = np.zeros((p, p))
     for t, (part, a) in enumerate(zip(problem.problems, at.points, strict=True)):
         free = np.flatnonzero((a > 0) & (a < part.upper))
         free = free[:: len(free) // MOST_FREE + 1]
         if len(free):
             slopes = stack.products(coefficients[[t]], part.index[free]) * part.sign[free]
-            G = _whitened(gram, part, free, slopes)
+            G = _whitened(stack.square(at.weights, part.index[free]), part, free, slopes)
             H += G.T @ G
     return H
 
 
-def _whitened(gram: Gram, part: DualProblem, free: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+def _whitened(K: np.ndarray, part: DualProblem, free: np.ndarray, slopes: np.ndarray) -> np.ndarray:
     """A root of P times the slopes: L^-1 q_k, less what the equalities forbid, with LL' = Q; a column per kernel."""
-    index, sign = part.index[free], part.sign[free]
-    Q = sign[:, np.newaxis] * gram.square(index) * sign
-    Q[np.diag_indices_from(Q)] += part.ridge[free]
-    jitter = JITTER * float(np.trace(Q)) / len(free)
+    sign = part.sign[free]
+    Q, diagonal = K, np.diag_indices_from(K)
+    Q *= sign
+    Q *= sign[:, np.newaxis]
+    Q[diagonal] += part.ridge[free]
+    jitter = JITTER * (float(np.trace(Q)) / len(free) or 1.0)
     while True:
+        Q[diagonal] += jitter
         try:
-            L = cholesky(Q + jitter * np.eye(len(free)), lower=True, check_finite=False)
+            L = cholesky(Q, lower=True, check_finite=False)
             break
         except LinAlgError:
             jitter *= 100.0

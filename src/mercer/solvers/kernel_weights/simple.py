@@ -83,7 +83,7 @@ def _descended(search: Search, cuts: Cuts, at: Trial) -> Trial:
         if search.status is not None:
             return end
         if end.value >= at.value:
-            return _between(search, cuts, at, end, longest * direction)
+            return _between(search, cuts, at, end)
         at, direction = end, np.where((end.weights == 0) & (direction < 0), 0.0, direction)
         if not direction[reference]:  # the reference itself has become zero
             return at
@@ -97,8 +97,9 @@ def _moved(weights: np.ndarray, by: np.ndarray) -> np.ndarray:
     return moved / moved.sum()
 
 
-def _between(search: Search, cuts: Cuts, start: Trial, end: Trial, stretch: np.ndarray) -> Trial:
-    """The trial on a stretch, downhill at its start and uphill at its end, where the slope has nearly vanished."""
+def _between(search: Search, cuts: Cuts, start: Trial, end: Trial) -> Trial:
+    """The trial on the way, downhill at its start and uphill at its end, where the slope has nearly vanished."""
+    stretch = end.weights - start.weights
     first = -float(start.energies @ stretch)
     low, high, slope_low, slope_high = 0.0, 1.0, first, -float(end.energies @ stretch)
     best = start

@@ -84,7 +84,7 @@ class JointSMO(KernelWeightsSolver):
         points: Any = None if search.best is None else list(search.best.points)
         share, roundness, matrices = FIRST_SHARE, ROUNDNESS, _matrices(problem.stack)
         while search.status is None:
-            a, weights, _, roundness, _, n_steps, status = _native.learn_weights(
+            a, weights, roundness, n_steps, status = _native.learn_weights(
                 matrices,
                 batch.native(),
                 batch.feasible(points),
@@ -92,7 +92,6 @@ class JointSMO(KernelWeightsSolver):
                 share * self.gap_tol,
                 roundness,
                 search.seconds_left,
-                0,
                 effective_n_threads(self.n_threads),
             )
             if n_steps or search.best is None:

@@ -11,12 +11,12 @@ from mercer.solvers.structured.planes import PlaneSet
 
 __all__ = ["BlockFrankWolfe"]
 
-# Samples that are looked at with the same w; those after the first know a little less, and all may run at once.
-BATCH = 8
-# Passes over known planes after one over all outputs, as long as each gains this part of what that one did.
-CACHED_PASSES, CACHED_GAIN = 20, 0.1
+# Samples of one of so many batches in a pass are looked at with the same w, and all at once if there are threads.
+BATCHES = 32
+# The part of the gap that may be left when multipliers of known planes have been improved, and passes at a stretch.
+CACHED_SHARE, STRETCH = 0.1, 50
 # One pass of so many is over all samples; the others choose by what samples have left to gain.
-FULL_PASSES = 5
+FULL_PASSES = 2
 
 
 class BlockFrankWolfe(StructuredSolver):
@@ -25,10 +25,9 @@ class BlockFrankWolfe(StructuredSolver):
     One sample at a time is asked for its highest plane at w. Its multipliers, of this plane and of those found before,
     are then set to their exact optimum given those of all other samples: more than a step towards the new plane, as
     the method was first described, and as cheap, since all inner products of the planes of a sample are kept [2]_.
-    Three things save oracle calls: samples are chosen as often as they have something to gain, by the gap that they had
-    when they were last asked [2]_; passes over the planes that are known go between those over all outputs as long as
-    they pay [3]_; and the mean of all points so far, later ones counting more, is judged if it is closer to the
-    optimum.
+    Two things save oracle calls: in every other pass samples are chosen as often as they have something to gain, by the
+    gap that they had when they were last asked [2]_; and between passes over all outputs go passes over the planes that
+    are known, until a tenth of the gap is left [3]_.
 
     Parameters
     ----------
@@ -36,17 +35,18 @@ class BlockFrankWolfe(StructuredSolver):
         See `StructuredSolver`.
     sampling : {"gap", "uniform"}, default="gap"
         How samples are chosen.
-    cached_passes : int >= 0, default=20
+    cached_passes : int >= 0, default=1000
         Most passes over known planes for each one over all outputs.
     averaging : bool, default=False
-        Judge the mean of the points instead of the last one.
+        Judge the mean of all points, later ones counting more, instead of the last one. With steps as exact as these
+        the last one is better as a rule.
     random_state : int, RandomState or None, default=0
         The order of the samples.
 
     Notes
     -----
-    Oracle calls are made in batches of eight with one w, at the same time if there are threads for them; the result
-    does not depend on how many. Memory: the planes with a multiplier, some for each sample.
+    The oracle calls of a pass are made in 32 batches, each with one w and at the same time if there are threads for
+    them; the result does not depend on how many. Memory: the planes with a multiplier, some for each sample.
 
     References
     ----------
@@ -71,7 +71,7 @@ class BlockFrankWolfe(StructuredSolver):
         max_iter=1000,
         max_seconds=None,
         sampling="gap",
-        cached_passes=CACHED_PASSES,
+        cached_passes=1000,
         averaging=False,
         random_state=0,
     ):
@@ -83,31 +83,30 @@ class BlockFrankWolfe(StructuredSolver):
 
     def _run(self, run: StructuredRun, w: np.ndarray) -> None:
         problem, random = run.problem, check_random_state(self.random_state)
-        known, n_passes = PlaneSet.of(problem), 0
+        known, everyone, n_passes = PlaneSet.of(problem), np.arange(problem.n), 0
         planes = run.judge(w, None if w.any() else 0.0)
-        gaps, gain = known.visit(np.arange(problem.n), planes)
+        gaps, _ = known.visit(everyone, planes)
         while run.status is None:
-            self._revisit(known, random, problem.n, gain)
+            self._revisit(run, known, float(gaps.sum()))
             full = self.sampling == "uniform" or n_passes % FULL_PASSES == 0
+            n_passes += 1
             order = random.permutation(problem.n) if full else _by_gap(random, gaps)
-            n_passes, gain = n_passes + 1, 0.0
-            for first in range(0, problem.n, BATCH):
-                batch = order[first : first + BATCH]
-                gaps[batch], more = known.visit(batch, run.look(known.w, batch))
-                gain += more
+            for batch in np.array_split(order, min(BATCHES, problem.n)):
+                gaps[batch], _ = known.visit(batch, run.look(known.w, batch))
                 if run.status == "max_seconds":
                     break
             if run.status is not None or (full and float(gaps.sum()) <= run.wanted):
                 w, loss = known.averaged() if self.averaging else known.point()
                 planes = run.judge(w, loss)
-                if run.status is None:
-                    if not self.averaging:
-                        gaps = known.gaps(problem.cost, np.maximum(0.0, planes.values(w)))
-                    gain += known.visit(np.arange(problem.n), planes)[1]
+                if not self.averaging:
+                    gaps = known.gaps(problem.cost, np.maximum(0.0, planes.values(w)))
+                known.visit(everyone, planes)
 
-    def _revisit(self, known: PlaneSet, random: np.random.RandomState, n: int, gain: float) -> None:
-        for _ in range(self.cached_passes):
-            if known.visit(random.permutation(n))[1] <= CACHED_GAIN * gain:
+    def _revisit(self, run: StructuredRun, known: PlaneSet, gap: float) -> None:
+        """Improve the multipliers of all known planes."""
+        for first in range(0, self.cached_passes, STRETCH):
+            passes = min(STRETCH, self.cached_passes - first)
+            if known.solve(CACHED_SHARE * gap, passes) <= CACHED_SHARE * gap or run.status is not None:
                 break
 
 
