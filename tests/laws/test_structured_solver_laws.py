@@ -194,8 +194,8 @@ def test_limits_say_so_and_prove_what_there_is(make):
         assert np.isfinite(result.gap) and result.gap > 0.0
 
 
-@pytest.mark.parametrize("make", [structured.NSlack, structured.OneSlack], ids=["NSlack", "OneSlack"])
-def test_rounding_ends_cutting_planes(make):
+@every_exact_solver
+def test_rounding_ends_a_run(make):
     result = solved(make, posed(LESSONS["classes"]), gap_tol=1e-300, max_iter=None)
     assert result.status in ("stalled", "solved")  # solved: the gap is zero
     assert result.relative_gap <= 1e-12
