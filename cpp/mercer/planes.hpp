@@ -94,7 +94,7 @@ class PlaneSet {
       own += block[j].a * slopes_[j];
     }
     const double gap = std::max(0.0, cost_[i] * best - own);
-    const double gain = settle(block, std::max(share_of_gap * gap, rounding * cost_[i] * terms));
+    const double noise = rounding * cost_[i] * terms, gain = settle(block, std::max(share_of_gap * gap, noise), noise);
     for (std::size_t j = 0; j < n; ++j) {
       if (moved_[j] != 0.0) move(block[j], moved_[j]);
     }
@@ -207,10 +207,10 @@ class PlaneSet {
 
   // The best multipliers of a block until its gap is small: exchanges and, where they crawl, Newton steps. What the
   // dual gains; slopes_ and moved_ are those of the block.
-  double settle(Block& block, double small) {
+  double settle(Block& block, double small, double noise) {
     double gain = 0.0;
     for (std::size_t round = 0; round < rounds && exchange(block, small, gain) > small; ++round) {
-      if (!newton(block, gain)) break;
+      if (!newton(block, noise, gain)) break;
     }
     return gain;
   }
@@ -250,8 +250,9 @@ class PlaneSet {
     return gap;
   }
 
-  // Newton steps on the multipliers of a block that are not zero, until none of them vanishes: whether there was one.
-  bool newton(Block& block, double& gain) {
+  // Newton steps on the multipliers of a block that are not zero, as long as one of them vanishes and the dual gains
+  // more than noise: whether there was such a step.
+  bool newton(Block& block, double noise, double& gain) {
     const std::size_t n = block.size();
     bool any = false;
     for (std::size_t step = 0; step < n; ++step) {
@@ -275,7 +276,7 @@ class PlaneSet {
         }
       };
       const Step made = newton_step(slopes, multipliers, {0, m}, curvature, 2 * m, product, amounts);
-      if (!(made.gain > 0.0)) break;
+      if (!(made.gain > noise)) break;
       any = true;
       gain += made.gain;
       for (std::size_t k = 0; k < m; ++k) {

@@ -14,7 +14,10 @@ from mercer.parameters import Number, check_parameters
 from mercer.problems import Planes, StructuredProblem
 from mercer.solvers.base import Progress
 
-__all__ = ["StructuredHistory", "StructuredResult", "StructuredRun", "StructuredSolver"]
+__all__ = ["ROUNDING", "StructuredHistory", "StructuredResult", "StructuredRun", "StructuredSolver"]
+
+# A dual objective that gains less than this part of itself stays where it is.
+ROUNDING = 1e-14
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from mercer.problems import Planes, StructuredProblem
-from mercer.solvers.structured.base import StructuredRun, StructuredSolver
+from mercer.solvers.structured.base import ROUNDING, StructuredRun, StructuredSolver
 from mercer.solvers.structured.planes import PlaneSet
 
 __all__ = ["NSlack", "OneSlack"]
@@ -15,8 +15,6 @@ __all__ = ["NSlack", "OneSlack"]
 INNER_GAP, WANTED_GAP = 0.1, 0.5
 # Passes over the blocks of a restricted problem before the clock is looked at.
 PASSES = 100
-# A dual objective that gains less than this part of the primal one stays where it is.
-ROUNDING = 1e-14
 
 
 class CuttingPlanes(StructuredSolver):
@@ -31,7 +29,7 @@ class CuttingPlanes(StructuredSolver):
             solved, before = self._solve(run, known), run.dual
             w, loss = known.point()
             planes = run.judge(w, loss)
-            if not solved and run.dual - before <= ROUNDING * run.primal:
+            if not solved and run.dual - before <= ROUNDING * run.dual:
                 run.stall()
 
     @staticmethod

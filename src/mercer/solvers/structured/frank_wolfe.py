@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from mercer.parameters import Choice, Number
-from mercer.solvers.structured.base import StructuredRun, StructuredSolver
+from mercer.solvers.structured.base import ROUNDING, StructuredRun, StructuredSolver
 from mercer.solvers.structured.planes import PlaneSet
 
 __all__ = ["BlockFrankWolfe"]
@@ -87,6 +87,7 @@ class BlockFrankWolfe(StructuredSolver):
         known, everyone, n_passes, dual = PlaneSet.of(problem), np.arange(problem.n), 0, 0.0
         planes = run.judge(w, None if w.any() else 0.0)
         gaps, _ = known.visit(everyone, planes)
+        dual = -np.inf
         while run.status is None:
             dual = self._revisit(run, known, float(gaps.sum()), known.dual - dual)
             full = self.sampling == "uniform" or n_passes % FULL_PASSES == 0
@@ -96,12 +97,16 @@ class BlockFrankWolfe(StructuredSolver):
                 gaps[batch], _ = known.visit(batch, run.look(known.w, batch))
                 if run.status == "max_seconds":
                     break
-            if run.status is not None or (full and float(gaps.sum()) <= run.wanted):
+            stuck = full and known.dual - dual <= ROUNDING * known.dual
+            dual = known.dual if full else dual
+            if run.status is not None or stuck or (full and float(gaps.sum()) <= run.wanted):
                 w, loss = known.averaged() if self.averaging else known.point()
                 planes = run.judge(w, loss)
                 if not self.averaging:
                     gaps = known.gaps(problem.cost, np.maximum(0.0, planes.values(w)))
                 known.visit(everyone, planes)
+                if stuck:
+                    run.stall()
 
     def _revisit(self, run: StructuredRun, known: PlaneSet, gap: float, gain: float) -> float:
         """Improve the multipliers of all known planes, given what the last pass over all outputs has gained.

@@ -7,11 +7,10 @@ from sklearn.utils import check_random_state
 
 from mercer.parameters import Choice
 from mercer.solvers.structured.base import StructuredRun, StructuredSolver
+from mercer.solvers.structured.frank_wolfe import BATCHES
 
 __all__ = ["SubgradientDescent"]
 
-# Samples that are looked at with the same w.
-BATCH = 8
 # Between two looks at all samples the number of passes grows by this factor.
 PATIENCE = 1.2
 
@@ -38,8 +37,8 @@ class SubgradientDescent(StructuredSolver):
 
     Notes
     -----
-    Oracle calls are made in batches of eight with one w. The primal objective costs a pass of oracle calls by itself,
-    and is looked at ever more rarely. Memory: some vectors of as many entries as there are features.
+    The oracle calls of a pass are made in 32 batches, each with one w. The primal objective costs a pass of oracle
+    calls by itself, and is looked at ever more rarely. Memory: some vectors of as many entries as there are features.
 
     References
     ----------
@@ -67,9 +66,7 @@ class SubgradientDescent(StructuredSolver):
         next_look = 2.0
         while run.status is None:
             epoch += 1
-            order = random.permutation(n)
-            for first in range(0, n, BATCH):
-                batch = order[first : first + BATCH]
+            for batch in np.array_split(random.permutation(n), min(BATCHES, n)):
                 psi, loss = run.look(planes / weights, batch).mixed(n * cost[batch])
                 planes, weights, losses = planes + epoch * psi, weights + epoch * len(batch), losses + epoch * loss
                 share = epoch * len(batch) / (until + epoch * len(batch))
