@@ -107,10 +107,11 @@ if present:
         print(f"{', '.join(key):40} {fine:6.1%} {at_top:7.1%} {distance:9.3f}")
 
 # %%
-# The taxonomy moves mistakes from far to near: a question is more often at least of the right coarse class. Distances as
-# costs alone do that, too, and are wrong more often; with weights in common nothing is lost. Li and Roth [1]_ report 84.2 % of fine and 91.0 % of coarse classes for this division into training and test, with features
-# that know more of language than ours: parts of speech, phrases, named entities, and lists of related words. A question
-# more or less is 0.2 %.
+# The taxonomy moves mistakes from far to near: a question is more often at least of the right coarse class. Distances
+# as costs alone do that, too, and are wrong more often; with weights in common nothing is lost. Li and Roth [1]_ report
+# 84.2 % of fine and 91.0 % of coarse classes for this division into training and test, with features that know more of
+# language than ours: parts of speech, phrases, named entities, and lists of related words. A question more or less is
+# 0.2 %.
 
 if present:
     way = "words and pairs"
@@ -135,7 +136,8 @@ if present:
 # ----------------------
 #
 # At depth one, and at depth two with frames around the classes of a coarse one. What is wrong is above all entities and
-# numbers taken for descriptions: most questions that begin with *What is* want a definition.
+# numbers taken for descriptions: every second test question that begins with *What is* or *What are* wants a
+# definition.
 
 if present:
     figure, axes = plt.subplots(1, 2, figsize=(12.5, 6.6), layout="constrained", width_ratios=(2, 3))
