@@ -29,6 +29,7 @@ from benchmarks.compare import (
     rvm,
     spectral,
     strings,
+    structured_chain,
     structured_parser,
     svc,
     sweep,
@@ -58,6 +59,7 @@ MODULES = (
     graphs,
     trees,
     structured_parser,
+    structured_chain,
     ridge,
     logistic,
     spectral,
@@ -91,6 +93,7 @@ SUMMARIES: dict[str, Callable[[Results], dict | None]] = {
     "linear programmes": lp.summary,
     "asking": active.summary,
     "elimination": elimination.summary,
+    "sequences": structured_chain.summary,
     "import": imports.summary,
 }
 

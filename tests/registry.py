@@ -14,7 +14,7 @@ from mercer import active, calibration, kernels, multiclass, selection, solvers,
 from mercer.compat import sklearn as drop_in
 from mercer.multiclass import Scheme
 from mercer.selection import Criterion
-from mercer.solvers import Solver
+from mercer.solvers import Solver, structured
 from mercer.svm.base import SupportVectorMachine
 
 # --- solvers ----------------------------------------------------------------------------------------------
@@ -71,6 +71,20 @@ SPARSE_BAYES_SOLVERS: dict[str, Callable[[], solvers.SparseBayes]] = {
 LP_SOLVERS: dict[str, Callable[[], Any]] = {
     "ColumnGeneration": lambda: solvers.ColumnGeneration(),
     "HiGHS": lambda: solvers.HiGHS(),
+}
+
+# Solvers of `StructuredProblem`; of those, the ones that come near the optimum in few passes.
+EXACT_STRUCTURED_SOLVERS: dict[str, Callable[[], structured.StructuredSolver]] = {
+    "BlockFrankWolfe": lambda: structured.BlockFrankWolfe(),
+    "ConvexConcave": lambda: structured.ConvexConcave(),
+    "ConvexConcave over one slack": lambda: structured.ConvexConcave(solver=structured.OneSlack()),
+    "NSlack": lambda: structured.NSlack(),
+    "OneSlack": lambda: structured.OneSlack(),
+}
+STRUCTURED_SOLVERS: dict[str, Callable[[], structured.StructuredSolver]] = EXACT_STRUCTURED_SOLVERS | {
+    "BlockFrankWolfe mean of the points": lambda: structured.BlockFrankWolfe(sampling="uniform", averaging=True),
+    "SubgradientDescent": lambda: structured.SubgradientDescent(),
+    "SubgradientDescent last point": lambda: structured.SubgradientDescent(averaging=False),
 }
 
 # They need a `LinearGram`.

@@ -34,11 +34,13 @@ auto visit(PlaneSet& set, Vector<std::int64_t> blocks, MaybeRows rows, std::opti
     }
     for (std::size_t k = 0; k < n; ++k) {
       if (starts.data()[k] > starts.data()[k + 1]) throw nb::value_error("CSR indptr must ascend");
+      if (!std::isfinite(losses->data()[k])) throw nb::value_error("losses must be finite");
     }
     for (std::size_t e = 0; e < columns.shape(0); ++e) {
       if (columns.data()[e] < 0 || static_cast<std::size_t>(columns.data()[e]) >= set.features()) {
         throw nb::value_error("feature out of range");
       }
+      if (!std::isfinite(data.data()[e])) throw nb::value_error("planes must be finite");
     }
   }
   for (std::size_t k = 0; k < n; ++k) {

@@ -17,8 +17,8 @@ namespace mercer {
 struct ParsingGrammar {
   std::size_t symbols = 0, visible = 0, start = 0, words = 0, rules = 0, labels = 0;
   const std::int32_t* symbol_labels = nullptr;  // what a binary or lexical production of a symbol puts there; -1: none
-  // Binary productions by their left symbol, and their numbers by their head.
-  const std::int64_t *left_starts = nullptr, *head_starts = nullptr;
+  // Binary productions by their right symbol, and their numbers by their head.
+  const std::int64_t *right_starts = nullptr, *head_starts = nullptr;
   const std::int32_t *heads = nullptr, *lefts = nullptr, *rights = nullptr, *binary_rules = nullptr, *by_head = nullptr;
   // Unary productions, those of a child before those that use it; no symbol is its own descendant by them.
   std::size_t unaries = 0;
@@ -28,7 +28,7 @@ struct ParsingGrammar {
   const std::int64_t* word_starts = nullptr;
   const std::int32_t *word_symbols = nullptr, *word_rules = nullptr;
 
-  std::size_t binaries() const { return static_cast<std::size_t>(left_starts[symbols]); }
+  std::size_t binaries() const { return static_cast<std::size_t>(right_starts[symbols]); }
 };
 
 // A label on the words from i to before j, as one number.
@@ -51,13 +51,13 @@ class WeighedGrammar {
  public:
   struct Binary {
     double weight;
-    std::int32_t head, right;
+    std::int32_t head, left;
   };
 
   WeighedGrammar(const ParsingGrammar& grammar, const double* weights) : grammar(grammar), weights_(weights) {
     binary.reserve(grammar.binaries());
     for (std::size_t p = 0; p < grammar.binaries(); ++p) {
-      binary.push_back({of(grammar.binary_rules[p]), grammar.heads[p], grammar.rights[p]});
+      binary.push_back({of(grammar.binary_rules[p]), grammar.heads[p], grammar.lefts[p]});
     }
     unary.resize(grammar.unaries);
     for (std::size_t u = 0; u < grammar.unaries; ++u) {
@@ -86,9 +86,10 @@ struct Sentence {
   const std::int64_t *right = nullptr, *right_end = nullptr;
 };
 
-// Spans are looked at by their end, and for each end by their beginning from right to left. A span keeps a list of the
-// symbols that it may be; those with the end at hand are also laid out by symbol, since they are looked up as right
-// children. Memory: a row of all symbols for each word, and the lists.
+// Spans are looked at by their beginning from right to left, and for each beginning by their end. A span keeps a list
+// of the symbols that it may be; those with the beginning at hand are also laid out by symbol, since they are looked up
+// as left children. It is that way round because what stands for the end of a long rule has few productions, and a word
+// at its beginning many. Memory: a row of all symbols for each word, and the lists.
 class Chart {
  public:
   explicit Chart(const WeighedGrammar& weighed)
@@ -100,11 +101,11 @@ class Chart {
     entries_.clear();
     starts_.assign(1, 0);
     rows_.resize(std::max(rows_.size(), sentence.length * grammar_.symbols), nothing);
-    for (std::size_t j = 1; j <= sentence.length; ++j) {
-      for (std::size_t i = j; i-- > 0;) fill_span(i, j);
+    for (std::size_t i = sentence.length; i-- > 0;) {
+      for (std::size_t j = i + 1; j <= sentence.length; ++j) fill_span(i, j);
       poll();
-      for (std::size_t i = 0; i < j; ++i) {
-        for (const Entry& entry : span(i, j)) row(i)[entry.symbol] = nothing;
+      for (std::size_t j = i + 1; j <= sentence.length; ++j) {
+        for (const Entry& entry : span(i, j)) row(j)[entry.symbol] = nothing;
       }
     }
   }
@@ -208,10 +209,11 @@ class Chart {
 
   const Entry* root() const { return sentence_.length > 0 ? find(0, sentence_.length, grammar_.start) : nullptr; }
 
-  double* row(std::size_t i) { return &rows_[i * grammar_.symbols]; }
+  // Of the spans with the beginning at hand, by their end.
+  double* row(std::size_t j) { return &rows_[(j - 1) * grammar_.symbols]; }
 
   Span span(std::size_t i, std::size_t j) const {
-    const std::size_t cell = j * (j - 1) / 2 + (j - 1 - i);
+    const std::size_t later = sentence_.length - 1 - i, cell = later * (later + 1) / 2 + (j - 1 - i);
     return {entries_.data() + starts_[cell], entries_.data() + starts_[cell + 1]};
   }
 
@@ -224,7 +226,7 @@ class Chart {
   }
 
   void fill_span(std::size_t i, std::size_t j) {
-    double* values = row(i);
+    double* values = row(j);
     touched_.clear();
     const auto offer = [&](std::int32_t symbol, double value, Origin origin) {
       if (!(value > values[symbol])) return;
@@ -236,13 +238,13 @@ class Chart {
       for_lexical(i, [&](std::int32_t symbol, double value, Origin origin) { offer(symbol, value, origin); });
     }
     for (std::size_t k = i + 1; k < j; ++k) {
-      if (span(k, j).empty()) continue;
-      const double* right = row(k);
-      for (const Entry& left : span(i, k)) {
-        const std::int64_t last = grammar_.left_starts[left.symbol + 1];
-        for (std::int64_t p = grammar_.left_starts[left.symbol]; p < last; ++p) {
+      if (span(i, k).empty()) continue;
+      const double* left = row(k);
+      for (const Entry& right : span(k, j)) {
+        const std::int64_t last = grammar_.right_starts[right.symbol + 1];
+        for (std::int64_t p = grammar_.right_starts[right.symbol]; p < last; ++p) {
           const WeighedGrammar::Binary& production = weighed_.binary[p];
-          offer(production.head, left.value + right[production.right] + production.weight,
+          offer(production.head, left[production.left] + right.value + production.weight,
                 {static_cast<std::int32_t>(p), static_cast<std::int32_t>(k)});
         }
       }

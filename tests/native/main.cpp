@@ -49,6 +49,7 @@ int main() {
   run_joint_tests();
   run_linear_tests();
   run_kernel_weights_tests();
+  run_planes_tests();
   std::printf("%d passed, %d failed\n", passed, failed);
   return failed == 0 ? 0 : 1;
 }

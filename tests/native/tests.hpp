@@ -25,5 +25,6 @@ void run_stacks_tests();
 void run_joint_tests();
 void run_linear_tests();
 void run_kernel_weights_tests();
+void run_planes_tests();
 
 }  // namespace mercer::tests

@@ -42,7 +42,7 @@ class StructuredModel(BaseEstimator, ABC):
     """
 
     size: Any = None
-    """The number of features; None: as many as the first sample with its output has."""
+    """The number of features; None: as many as the first sample with its output has, if nothing is hidden."""
     portion: ClassVar[int] = 16
     """How many samples the plural methods are given at a time; portions run at the same time if there are threads."""
 
@@ -66,7 +66,7 @@ class StructuredModel(BaseEstimator, ABC):
 
     def loss(self, y: Any, z: Any) -> float:
         """What it costs to take z for y: 0 for the same, > 0 for others."""
-        return 0.0 if self.same(y, z) else 1.0
+        return 0.0 if self.same(self.visible(y), self.visible(z)) else 1.0
 
     # --- what it may say besides --------------------------------------------------------------------------
 
@@ -87,7 +87,7 @@ class StructuredModel(BaseEstimator, ABC):
         return Y
 
     def same(self, y: Any, z: Any) -> bool:
-        """Whether two outputs are the same."""
+        """Whether two outputs are the same, with all their parts."""
         return bool(np.array_equal(y, z)) if isinstance(y, np.ndarray) else bool(y == z)
 
     def complete(self, x: Any, y: Any, w: np.ndarray) -> Any:

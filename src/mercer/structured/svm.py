@@ -10,14 +10,27 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from mercer.kernels.samples import n_samples, take
 from mercer.parameters import Choice, Number, check_parameters
 from mercer.solvers.base import warn_unless_solved
-from mercer.solvers.structured import BlockFrankWolfe, StructuredSolver
+from mercer.solvers.structured import (
+    BlockFrankWolfe,
+    ConvexConcave,
+    NSlack,
+    OneSlack,
+    StructuredSolver,
+    SubgradientDescent,
+)
 from mercer.structured.base import StructuredModel
 from mercer.structured.problem import ModelProblem, in_portions
 from mercer.threads import one_blas_thread
 
 __all__ = ["StructuredSVM"]
 
-ALGORITHMS: dict[str, type[StructuredSolver]] = {"bcfw": BlockFrankWolfe}
+ALGORITHMS: dict[str, type[StructuredSolver]] = {
+    "bcfw": BlockFrankWolfe,
+    "n-slack": NSlack,
+    "one-slack": OneSlack,
+    "subgradient": SubgradientDescent,
+    "dc": ConvexConcave,
+}
 
 
 class StructuredSVM(BaseEstimator):
@@ -38,7 +51,9 @@ class StructuredSVM(BaseEstimator):
     C : float > 0, default=1.0
         The price of losses. Larger means fewer errors on the samples, and larger weights.
     algorithm : str or StructuredSolver, default="bcfw"
-        "bcfw": `BlockFrankWolfe`. A solver is taken as it is, with its own limits.
+        "bcfw": `BlockFrankWolfe`. "n-slack" and "one-slack", cutting planes: `NSlack`, which takes few oracle calls and
+        more time between them, and `OneSlack`. "subgradient": `SubgradientDescent`. "dc": `ConvexConcave`, for models
+        with hidden parts. A solver is taken as it is, with its own limits.
     rescaling : {"margin", "slack"}, default="margin"
         "margin": a wrong output is to be behind the right one by its loss, [CY eq 2.59]. "slack": by one, and what is
         missing costs its loss times as much; models with a `slack_oracle` alone.

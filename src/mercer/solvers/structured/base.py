@@ -105,10 +105,15 @@ class StructuredRun:
         self.problem, self.callback = problem, callback
         self.gap_tol, self.max_iter, self.max_seconds = solver.gap_tol, solver.max_iter, solver.max_seconds
         self.n_calls = 0
-        self.primal, self.dual = np.inf, -np.inf
-        self._began, self._stopped, self._stalled = time.perf_counter(), False, False
+        self.primal, self.dual = np.inf, 0.0  # the dual objective without multipliers
+        self._began, self._stopped, self._stalled, self._proof = time.perf_counter(), False, False, "solved"
         self._log: list[tuple[float, ...]] = []
         self._everyone = np.arange(problem.n)
+
+    def pose(self, problem: StructuredProblem, gap_tol: float) -> None:
+        """Go on with another problem of these samples, one of many that end at a local optimum."""
+        self.problem, self.gap_tol, self._proof = problem, gap_tol, "local"
+        self.primal, self.dual = np.inf, 0.0
 
     def look(self, w: np.ndarray, samples: np.ndarray) -> Planes:
         """The highest planes of some samples at w."""
@@ -170,7 +175,7 @@ class StructuredRun:
     def status(self) -> str | None:
         """Why the run is to end; None: it is to go on."""
         if self.gap <= self.wanted:
-            return "solved"
+            return self._proof
         if self._stopped:
             return "stopped"
         if self.max_iter is not None and self.n_passes >= self.max_iter:
@@ -216,6 +221,9 @@ class StructuredSolver(BaseEstimator, ABC):
         "max_seconds": Number(0, above=True, none=True),
     }
 
+    convex: ClassVar[bool] = True
+    """Whether outputs with hidden parts are refused."""
+
     def __init__(self, *, gap_tol=1e-3, max_iter=1000, max_seconds=None):
         self.gap_tol = gap_tol
         self.max_iter = max_iter
@@ -224,7 +232,7 @@ class StructuredSolver(BaseEstimator, ABC):
     def check(self, problem: StructuredProblem) -> None:
         """Refuse, by name and before anything is computed, a problem that this solver cannot do."""
         check_parameters(self)
-        if not problem.convex:
+        if self.convex and not problem.convex:
             raise ValueError(f"{type(self).__name__} needs outputs without hidden parts; use ConvexConcave.")
 
     def solve(
@@ -248,8 +256,13 @@ class StructuredSolver(BaseEstimator, ABC):
         StructuredResult
         """
         self.check(problem)
+        w = np.zeros(problem.size) if start is None else np.asarray(start, dtype=np.float64)
+        if w.shape != (problem.size,) or not np.isfinite(w).all():
+            raise ValueError(
+                f"start must be {problem.size} finite numbers, one for every feature, got shape {w.shape}."
+            )
         run = StructuredRun(problem, self, callback)
-        self._run(run, np.zeros(problem.size) if start is None else np.asarray(start, dtype=np.float64))
+        self._run(run, w)
         return run.result(run.status or "stalled")
 
     @abstractmethod
