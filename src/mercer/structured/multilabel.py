@@ -20,6 +20,8 @@ __all__ = ["Multilabel"]
 MOST_TRIED = 20
 # Labels of which all sets are written down.
 MOST_WRITTEN = 16
+# Of a pair of labels, for one sample.
+AGREE = np.eye(2)[np.newaxis]
 # Mutual information up to which labels are taken as independent: rounding.
 INDEPENDENT = 1e-12
 
@@ -339,7 +341,7 @@ def best_labels(
     place = {label: k for k, (label, _) in enumerate(plan)}
     waiting: list[list[tuple[tuple[int, ...], np.ndarray]]] = [[] for _ in plan]
     for (a, b), weight in zip(pairs.tolist(), of_pairs.tolist(), strict=True):
-        waiting[min(place[a], place[b])].append(((a, b), weight * np.eye(2)[np.newaxis]))
+        waiting[min(place[a], place[b])].append(((a, b), weight * AGREE))
     choices = []
     for k, (label, later) in enumerate(plan):
         total = np.zeros((n, *(2,) * (1 + len(later))))
