@@ -102,9 +102,10 @@ class Chart {
     starts_.assign(1, 0);
     rows_.resize(std::max(rows_.size(), sentence.length * grammar_.symbols), nothing);
     for (std::size_t i = sentence.length; i-- > 0;) {
+      ends_.clear();
       for (std::size_t j = i + 1; j <= sentence.length; ++j) fill_span(i, j);
       poll();
-      for (std::size_t j = i + 1; j <= sentence.length; ++j) {
+      for (const std::size_t j : ends_) {
         for (const Entry& entry : span(i, j)) row(j)[entry.symbol] = nothing;
       }
     }
@@ -194,7 +195,6 @@ class Chart {
     const Entry *first, *last;
     const Entry* begin() const { return first; }
     const Entry* end() const { return last; }
-    bool empty() const { return first == last; }
   };
 
   struct Node {
@@ -237,8 +237,7 @@ class Chart {
     if (j - i == 1) {
       for_lexical(i, [&](std::int32_t symbol, double value, Origin origin) { offer(symbol, value, origin); });
     }
-    for (std::size_t k = i + 1; k < j; ++k) {
-      if (span(i, k).empty()) continue;
+    for (const std::size_t k : ends_) {
       const double* left = row(k);
       for (const Entry& right : span(k, j)) {
         const std::int64_t last = grammar_.right_starts[right.symbol + 1];
@@ -263,6 +262,7 @@ class Chart {
     std::sort(touched_.begin(), touched_.end());
     for (const std::int32_t symbol : touched_) entries_.push_back({values[symbol], symbol, origins_[symbol]});
     starts_.push_back(entries_.size());
+    if (!touched_.empty()) ends_.push_back(j);
   }
 
   // action(symbol, value, origin) of the lexical productions of word i.
@@ -381,6 +381,7 @@ class Chart {
   Sentence sentence_;
   std::vector<Entry> entries_;
   std::vector<std::size_t> starts_;
+  std::vector<std::size_t> ends_;  // of the spans with the beginning at hand that may be anything
   std::vector<double> rows_;
   std::vector<Origin> origins_;
   std::vector<std::int32_t> touched_;
