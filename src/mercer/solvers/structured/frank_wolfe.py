@@ -84,12 +84,12 @@ class BlockFrankWolfe(StructuredSolver):
 
     def _run(self, run: StructuredRun, w: np.ndarray) -> None:
         problem, random = run.problem, check_random_state(self.random_state)
-        known, everyone, n_passes, dual = PlaneSet.of(problem), np.arange(problem.n), 0, 0.0
+        known, everyone, n_passes = PlaneSet.of(problem), np.arange(problem.n), 0
         planes = run.judge(w, None if w.any() else 0.0)
         gaps, _ = known.visit(everyone, planes)
-        dual = -np.inf
+        revisited, settled = 0.0, -np.inf  # the dual objective after the last passes over known planes, over everybody
         while run.status is None:
-            dual = self._revisit(run, known, float(gaps.sum()), known.dual - dual)
+            revisited = self._revisit(run, known, float(gaps.sum()), known.dual - revisited)
             full = self.sampling == "uniform" or n_passes % FULL_PASSES == 0
             n_passes += 1
             order = random.permutation(problem.n) if full else _by_gap(random, gaps)
@@ -97,8 +97,8 @@ class BlockFrankWolfe(StructuredSolver):
                 gaps[batch], _ = known.visit(batch, run.look(known.w, batch))
                 if run.status == "max_seconds":
                     break
-            stuck = full and known.dual - dual <= ROUNDING * known.dual
-            dual = known.dual if full else dual
+            stuck = full and known.dual - settled <= ROUNDING * known.dual
+            settled = known.dual if full else settled
             if run.status is not None or stuck or (full and float(gaps.sum()) <= run.wanted):
                 w, loss = known.averaged() if self.averaging else known.point()
                 planes = run.judge(w, loss)
