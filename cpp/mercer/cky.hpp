@@ -114,7 +114,7 @@ class Chart {
         }
         starts_.push_back(entries_.size());
       }
-      for (const std::size_t j : ends_[i]) rows_[j].clear();
+      for (const Reach& reach : ends_[i]) rows_[reach.end].clear();
       if (i % 16 == 15) poll();  // to look at a clock takes as long as many a span
     }
   }
@@ -226,6 +226,11 @@ class Chart {
     const Entry* end() const { return last; }
   };
 
+  // Where a span ends, and where its symbols are among the entries.
+  struct Reach {
+    std::size_t end, first, last;
+  };
+
   struct Node {
     std::size_t i = 0, j = 0;
     const Entry* entry = nullptr;
@@ -254,9 +259,10 @@ class Chart {
   // All that is made of a finished span that ends at k, and of one that begins there.
   void extend(std::size_t k) {
     const double* left = rows_[k].values.data();
-    for (const std::size_t j : ends_[k]) {
-      Row& row = rows_[j];
-      for (const Entry& right : span(k, j)) {
+    for (const Reach& reach : ends_[k]) {
+      Row& row = rows_[reach.end];
+      for (std::size_t e = reach.first; e < reach.last; ++e) {
+        const Entry& right = entries_[e];
         const std::int64_t last = grammar_.right_starts[right.symbol + 1];
         for (std::int64_t p = grammar_.right_starts[right.symbol]; p < last; ++p) {
           const WeighedGrammar::Binary& production = weighed_.binary[p];
@@ -281,7 +287,7 @@ class Chart {
     if (some_are_right) mark(i, j, false);
     std::sort(row.touched.begin(), row.touched.end());
     for (const std::int32_t symbol : row.touched) entries_.push_back({row.values[symbol], symbol, row.origins[symbol]});
-    ends_[i].push_back(j);
+    ends_[i].push_back({j, starts_.back(), entries_.size()});
   }
 
   // action(symbol, value, origin) of the lexical productions of word i.
@@ -403,8 +409,8 @@ class Chart {
   Sentence sentence_;
   std::vector<Entry> entries_;
   std::vector<std::size_t> starts_;
-  std::vector<Row> rows_;                       // of the spans with the beginning at hand, by their end
-  std::vector<std::vector<std::size_t>> ends_;  // for every beginning, of the spans that may be anything
+  std::vector<Row> rows_;                 // of the spans with the beginning at hand, by their end
+  std::vector<std::vector<Reach>> ends_;  // for every beginning, of the spans that may be anything
   std::vector<bool> is_right_;
 };
 

@@ -466,13 +466,11 @@ class ContextFreeGrammar:
         found: Any = _native.parse_sentences(
             self._binarized.arrays, weights, words, starts, wanted, constituents, rules, n_threads
         )
-        parses = [Parse(*parts) for parts in zip(*(_divided(*part) for part in found[:2]), strict=True)]
-        for k, parse in enumerate(parses):
-            if not len(parse.rules):
-                if search == "other" and right is not None:
-                    parses[k] = right[k]
-                else:
-                    raise ParseError(f"The grammar has no parse of sentence {k}: {_told(sentences[k].words)}.")
+        parses = list(map(Parse, _divided(*found[0]), _divided(*found[1])))
+        for k in np.flatnonzero(np.diff(found[0][1]) == 0).tolist():
+            if search != "other" or right is None:
+                raise ParseError(f"The grammar has no parse of sentence {k}: {_told(sentences[k].words)}.")
+            parses[k] = right[k]
         return parses
 
 
