@@ -233,10 +233,8 @@ def edges_of(parents: Any) -> dict[Any, dict[Any, float]]:
         raise TypeError(f"parents must be a dict, a directed graph of networkx or None, got {parents!r}.")
     for child, above in edges.items():
         for parent, length in above.items():
-            if not (np.isreal(length) and 0 < length < np.inf):
-                raise ValueError(
-                    f"parents must have lengths > 0, finite, got {length!r} for the edge from {child!r} to {parent!r}."
-                )
+            if problem := Number(0, above=True).problem(length):
+                raise ValueError(f"parents: the length of the edge from {child!r} to {parent!r} {problem}")
     return edges
 
 
