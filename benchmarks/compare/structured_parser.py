@@ -82,8 +82,8 @@ class PlainParser:
             self.lexical.setdefault(item.label, {})[item] = 0.0
         return item
 
-    def best(self, words: tuple[Any, ...]) -> float:
-        """The score of the best tree, and where every entry comes from, in `self.origins`."""
+    def best(self, words: tuple[Any, ...]) -> tuple[float, tuple[Any, ...]]:
+        """The score of the best tree, and the tree as nested tuples."""
         n = len(words)
         chart: dict[tuple[int, int], dict[Any, float]] = {}
         self.origins: dict[tuple[int, int, Any], Any] = {}
@@ -101,7 +101,21 @@ class PlainParser:
                                     found[head] = total
                                     self.origins[i, j, head] = k, symbol, other
                 self.add_unary(found, i, j)
-        return chart[0, n][self.start]
+        (tree,) = self.below(words, 0, n, self.start)
+        return chart[0, n][self.start], tree
+
+    def below(self, words: tuple[Any, ...], i: int, j: int, symbol: Any) -> list[Any]:
+        """The tree of an entry of the chart; what is below it if it only helps to make rules binary."""
+        if isinstance(symbol, Word):
+            return [words[i]]
+        match self.origins.get((i, j, symbol)):
+            case None:
+                return [(symbol, words[i])]
+            case (child,):
+                found = self.below(words, i, j, child)
+            case (k, left, right):
+                found = self.below(words, i, k, left) + self.below(words, k, j, right)
+        return found if symbol in self.helpers else [(symbol, *found)]
 
     def add_unary(self, found: dict[Any, float], i: int, j: int) -> None:
         changed = True
@@ -110,17 +124,17 @@ class PlainParser:
             for head, child, weight in self.unary:
                 if child in found and (head not in found or found[child] + weight > found[head]):
                     found[head] = found[child] + weight
-                    self.origins[i, j, head] = child
+                    self.origins[i, j, head] = (child,)
                     changed = True
 
 
-def twin(work: Work) -> list[float]:
+def twin(work: Work) -> list[tuple[float, tuple[Any, ...]]]:
     parser = PlainParser(work.grammar, work.weights)
     return [parser.best(sentence.words) for sentence in work.sentences]
 
 
 def quality(work: Work, found: list[Any]) -> Quality:
-    scores = (one if isinstance(one, float) else float(work.weights[one.rules].sum()) for one in found)
+    scores = (float(work.weights[one.rules].sum()) if isinstance(one, Parse) else one[0] for one in found)
     return {"sum of scores": sum(scores)}
 
 

@@ -26,7 +26,7 @@ bool divide(const Starts& starts, std::size_t parts, std::size_t entries) {
   return starts.data()[parts] == static_cast<std::int64_t>(entries);
 }
 
-// A grammar with whatever keeps its arrays alive: (symbol_labels, left_starts, heads, lefts, rights, binary_rules,
+// A grammar with whatever keeps its arrays alive: (symbol_labels, right_starts, heads, lefts, rights, binary_rules,
 // head_starts, by_head, unary_heads, children, unary_rule_starts, unary_rules, unary_label_starts, unary_labels,
 // word_starts, word_symbols, word_rules, (visible, start, labels)).
 struct ParsingGrammarIn {
@@ -36,7 +36,7 @@ struct ParsingGrammarIn {
     const auto numbers = [&] { return nb::cast<Numbers>(source[next++], false); };
     const auto starts = [&] { return nb::cast<Starts>(source[next++], false); };
     const Numbers symbol_labels = numbers();
-    const Starts left_starts = starts();
+    const Starts right_starts = starts();
     const Numbers heads = numbers(), lefts = numbers(), rights = numbers(), binary_rules = numbers();
     const Starts head_starts = starts();
     const Numbers by_head = numbers(), unary_heads = numbers(), children = numbers();
@@ -50,7 +50,7 @@ struct ParsingGrammarIn {
     const std::size_t symbols = symbol_labels.shape(0), binaries = heads.shape(0), unaries = children.shape(0);
     const bool fits =
         sizes.size() == 3 && sizes[0] <= symbols && sizes[1] < sizes[0] && below(symbol_labels, -1, sizes[2]) &&
-        sizes[2] < (std::size_t{1} << span_bits) && divide(left_starts, symbols, binaries) &&
+        sizes[2] < (std::size_t{1} << span_bits) && divide(right_starts, symbols, binaries) &&
         divide(head_starts, symbols, binaries) && lefts.shape(0) == binaries && rights.shape(0) == binaries &&
         binary_rules.shape(0) == binaries && by_head.shape(0) == binaries && below(heads, 0, symbols) &&
         below(lefts, 0, symbols) && below(rights, 0, symbols) && below(binary_rules, -1, rules) &&
@@ -68,7 +68,7 @@ struct ParsingGrammarIn {
             rules,
             sizes[2],
             symbol_labels.data(),
-            left_starts.data(),
+            right_starts.data(),
             head_starts.data(),
             heads.data(),
             lefts.data(),

@@ -46,20 +46,64 @@ enum class ChainSearch {
   another,  // the right labels, or, if 1 + its score is larger, the best of all others
 };
 
+// Rows of numbers that begin with cache lines and are padded to whole ones.
+class PaddedRows {
+ public:
+  explicit PaddedRows(std::size_t columns, std::size_t rows = 0)
+      : lines_((columns + chain_pad - 1) / chain_pad), values_(rows * lines_) {}
+
+  void make_room(std::size_t rows) {
+    if (values_.size() < rows * lines_) values_.resize(rows * lines_);
+  }
+  std::size_t width() const { return lines_ * chain_pad; }
+  double* operator[](std::size_t row) { return values_[row * lines_].numbers; }
+  const double* operator[](std::size_t row) const { return values_[row * lines_].numbers; }
+
+ private:
+  struct alignas(chain_pad * sizeof(double)) Line {
+    double numbers[chain_pad] = {};
+  };
+
+  std::size_t lines_;
+  std::vector<Line> values_;
+};
+
+// The weights of labels as the search wants them; behind the last label there are labels that are impossible.
+struct ChainTables {
+  static constexpr double impossible = -std::numeric_limits<double>::infinity();
+
+  PaddedRows after, before;  // [before, after] and [after, before]
+  PaddedRows ends;           // of the first and of the last label
+
+  ChainTables(const ChainLayout& layout, const double* w)
+      : after(layout.labels, layout.labels), before(layout.labels, layout.labels), ends(layout.labels, 2) {
+    const std::size_t n = layout.labels;
+    for (std::size_t i = 0; i < n; ++i) {
+      std::copy_n(w + layout.transition() + i * n, n, after[i]);
+      std::fill(after[i] + n, after[i] + after.width(), impossible);
+      for (std::size_t j = 0; j < n; ++j) before[j][i] = after[i][j];
+    }
+    std::copy_n(w + layout.first(), n, ends[0]);
+    std::copy_n(w + layout.last(), n, ends[1]);
+    std::fill(ends[0] + n, ends[0] + ends.width(), impossible);
+  }
+};
+
 // Viterbi's algorithm over (place, errors, label), the errors up to a most that stands for all above it: none are told
 // apart for a best path, none and some for another path, and all for slack. Forward, only values are kept; the path is
 // found backward by asking again which label before was the best one.
 class Viterbi {
  public:
-  Viterbi(const ChainLoops& loops, const Samples& rows, const ChainLayout& layout, const double* w)
+  Viterbi(const ChainLoops& loops, const Samples& rows, const ChainLayout& layout, const double* w,
+          const ChainTables& tables)
       : loops_(loops),
         rows_(rows),
         n_(layout.labels),
         w_(w),
-        transition_(w + layout.transition()),
-        first_(w + layout.first()),
-        last_(w + layout.last()),
-        reached_(layout.labels),
+        tables_(tables),
+        emission_(n_),
+        best_(n_),
+        reached_(n_, 1),
         every_(rows.sparse ? 0 : rows.features) {
     std::iota(every_.begin(), every_.end(), 0);
   }
@@ -67,12 +111,8 @@ class Viterbi {
   void find(std::size_t row, std::size_t length, ChainSearch search, const std::int32_t* right, std::int32_t* path) {
     score(row, length);
     if (search == ChainSearch::margin) {
-      for (std::size_t t = 0; t < length; ++t) {
-        double& same = emission_[t * n_ + label(right, t)];
-        const double score = same;
-        for (std::size_t j = 0; j < n_; ++j) emission_[t * n_ + j] += 1.0;
-        same = score;
-      }
+      // One less for what is right: one more for all that is wrong, but for a constant.
+      for (std::size_t t = 0; t < length; ++t) emission_[t][right[t]] -= 1.0;
     }
     most_ = search == ChainSearch::slack ? length : search == ChainSearch::another ? 1 : 0;
     forward(length, right);
@@ -85,15 +125,15 @@ class Viterbi {
   }
 
  private:
-  static constexpr double impossible = -std::numeric_limits<double>::infinity();
+  static constexpr double impossible = ChainTables::impossible;
 
   static std::size_t label(const std::int32_t* labels, std::size_t t) { return static_cast<std::size_t>(labels[t]); }
 
   void score(std::size_t row, std::size_t length) {
-    emission_.resize(length * n_);
+    emission_.make_room(length);
     const auto* values = static_cast<const double*>(rows_.values);
     for (std::size_t t = 0; t < length; ++t) {
-      double* scores = &emission_[t * n_];
+      double* scores = emission_[t];
       if (rows_.sparse) {
         const auto begin = static_cast<std::size_t>(rows_.starts[row + t]);
         const auto end = static_cast<std::size_t>(rows_.starts[row + t + 1]);
@@ -104,42 +144,42 @@ class Viterbi {
     }
   }
 
-  double* at(std::size_t t, std::size_t errors) { return &best_[(t * (most_ + 1) + errors) * n_]; }
+  double* at(std::size_t t, std::size_t errors) { return best_[t * (most_ + 1) + errors]; }
 
   // So many errors may have been made up to a place.
   std::size_t errors_at(std::size_t t) const { return std::min(t + 1, most_); }
 
   // best(t, errors, j): the largest score of labels up to t that end with j and have so many errors.
   void forward(std::size_t length, const std::int32_t* right) {
-    best_.resize(length * (most_ + 1) * n_);
+    best_.make_room(length * (most_ + 1));
     for (std::size_t t = 0; t < length; ++t) {
-      const double* emission = &emission_[t * n_];
-      std::fill_n(at(t, 0), (errors_at(t) + 1) * n_, impossible);
+      if (most_ == 0) {
+        reach(t, 0, at(t, 0));
+        continue;
+      }
+      std::fill_n(at(t, 0), (errors_at(t) + 1) * best_.width(), impossible);
       for (std::size_t before = 0; before <= (t == 0 ? 0 : errors_at(t - 1)); ++before) {
-        const double* reached = first_;
-        if (t > 0) {
-          loops_.best_of_rows(at(t - 1, before), n_, transition_, n_, reached_.data());
-          reached = reached_.data();
-        }
-        double *same = at(t, before), *wrong = at(t, std::min(before + 1, most_));
-        const double kept = wrong != same ? wrong[label(right, t)] : 0.0;
-        for (std::size_t j = 0; j < n_; ++j) wrong[j] = std::max(wrong[j], reached[j] + emission[j]);
-        if (wrong != same) {  // the right label makes no error
-          const std::size_t j = label(right, t);
-          wrong[j] = kept;
-          same[j] = std::max(same[j], reached[j] + emission[j]);
-        }
+        double *reached = reached_[0], *same = at(t, before), *wrong = at(t, std::min(before + 1, most_));
+        reach(t, before, reached);
+        const std::size_t j = label(right, t);
+        same[j] = std::max(same[j], reached[j]);
+        reached[j] = same == wrong ? reached[j] : impossible;  // the right label makes no error
+        for (std::size_t i = 0; i < n_; ++i) wrong[i] = std::max(wrong[i], reached[i]);
       }
     }
   }
 
-  Candidate best_end(std::size_t length, std::size_t errors) {
-    const double* best = at(length - 1, errors);
-    Candidate end{impossible, 0};
-    for (std::size_t j = 0; j < n_; ++j) {
-      if (best[j] + last_[j] > end.value) end = {best[j] + last_[j], j};
+  // The largest scores of labels up to t that have so many errors before it.
+  void reach(std::size_t t, std::size_t errors, double* scores) {
+    if (t > 0) {
+      loops_.best_of_rows(at(t - 1, errors), n_, tables_.after[0], best_.width(), emission_[t], scores);
+    } else {
+      for (std::size_t j = 0; j < best_.width(); ++j) scores[j] = tables_.ends[0][j] + emission_[0][j];
     }
-    return end;
+  }
+
+  Candidate best_end(std::size_t length, std::size_t errors) {
+    return loops_.best_sum(at(length - 1, errors), tables_.ends[1], best_.width());
   }
 
   // The number of errors that is worst: they are the loss, or some are a loss of one; none has the worth 0.
@@ -169,13 +209,10 @@ class Viterbi {
       Candidate from{impossible, 0};
       std::size_t before = least;
       for (std::size_t k = least; k <= std::min(errors == most_ ? errors : least, errors_at(t - 1)); ++k) {
-        const double* best = at(t - 1, k);
-        for (std::size_t i = 0; i < n_; ++i) {
-          const double score = best[i] + transition_[i * n_ + j];
-          if (score > from.value) {
-            from = {score, i};
-            before = k;
-          }
+        const Candidate found = loops_.best_sum(at(t - 1, k), tables_.before[j], best_.width());
+        if (found.value > from.value) {
+          from = found;
+          before = k;
         }
       }
       j = from.position;
@@ -186,9 +223,10 @@ class Viterbi {
   const ChainLoops& loops_;
   const Samples rows_;
   const std::size_t n_;
-  const double *w_, *transition_, *first_, *last_;
+  const double* w_;
+  const ChainTables& tables_;
+  PaddedRows emission_, best_, reached_;
   std::size_t most_ = 0;
-  std::vector<double> emission_, best_, reached_;
   std::vector<std::int32_t> every_;  // feature of a dense row
 };
 
@@ -198,7 +236,8 @@ inline void chain_paths(const Level& level, const Samples& rows, const ChainLayo
                         std::int32_t* paths) {
   constexpr std::size_t together = 8;
   const std::vector<std::size_t> offsets = sequences.offsets();
-  std::vector<Viterbi> searches(team.size(), Viterbi(level.chains, rows, layout, w));
+  const ChainTables tables(layout, w);
+  std::vector<Viterbi> searches(team.size(), Viterbi(level.chains, rows, layout, w, tables));
   team.for_each((sequences.n + together - 1) / together, [&](std::size_t tile, std::size_t worker) {
     for (std::size_t i = tile * together; i < std::min(sequences.n, (tile + 1) * together); ++i) {
       searches[worker].find(static_cast<std::size_t>(sequences.starts[i]),

@@ -17,8 +17,8 @@ namespace mercer {
 struct ParsingGrammar {
   std::size_t symbols = 0, visible = 0, start = 0, words = 0, rules = 0, labels = 0;
   const std::int32_t* symbol_labels = nullptr;  // what a binary or lexical production of a symbol puts there; -1: none
-  // Binary productions by their left symbol, and their numbers by their head.
-  const std::int64_t *left_starts = nullptr, *head_starts = nullptr;
+  // Binary productions by their right symbol, and their numbers by their head.
+  const std::int64_t *right_starts = nullptr, *head_starts = nullptr;
   const std::int32_t *heads = nullptr, *lefts = nullptr, *rights = nullptr, *binary_rules = nullptr, *by_head = nullptr;
   // Unary productions, those of a child before those that use it; no symbol is its own descendant by them.
   std::size_t unaries = 0;
@@ -28,7 +28,7 @@ struct ParsingGrammar {
   const std::int64_t* word_starts = nullptr;
   const std::int32_t *word_symbols = nullptr, *word_rules = nullptr;
 
-  std::size_t binaries() const { return static_cast<std::size_t>(left_starts[symbols]); }
+  std::size_t binaries() const { return static_cast<std::size_t>(right_starts[symbols]); }
 };
 
 // A label on the words from i to before j, as one number.
@@ -51,13 +51,13 @@ class WeighedGrammar {
  public:
   struct Binary {
     double weight;
-    std::int32_t head, right;
+    std::int32_t head, left;
   };
 
   WeighedGrammar(const ParsingGrammar& grammar, const double* weights) : grammar(grammar), weights_(weights) {
     binary.reserve(grammar.binaries());
     for (std::size_t p = 0; p < grammar.binaries(); ++p) {
-      binary.push_back({of(grammar.binary_rules[p]), grammar.heads[p], grammar.rights[p]});
+      binary.push_back({of(grammar.binary_rules[p]), grammar.heads[p], grammar.lefts[p]});
     }
     unary.resize(grammar.unaries);
     for (std::size_t u = 0; u < grammar.unaries; ++u) {
@@ -86,26 +86,36 @@ struct Sentence {
   const std::int64_t *right = nullptr, *right_end = nullptr;
 };
 
-// Spans are looked at by their end, and for each end by their beginning from right to left. A span keeps a list of the
-// symbols that it may be; those with the end at hand are also laid out by symbol, since they are looked up as right
-// children. Memory: a row of all symbols for each word, and the lists.
+// Spans are looked at by their beginning from right to left, and for each beginning by their end. One that is finished
+// is put together with all that begin where it ends; what is nothing costs nothing. A span keeps a list of the symbols
+// that it may be; those with the beginning at hand are also laid out by symbol, since they are looked up as left
+// children. It is that way round because what stands for the end of a long rule has few productions, and a word at its
+// beginning many. Memory: a row of all symbols for each word, and the lists.
 class Chart {
  public:
   explicit Chart(const WeighedGrammar& weighed)
-      : weighed_(weighed), grammar_(weighed.grammar), origins_(grammar_.symbols), is_right_(grammar_.labels, false) {}
+      : weighed_(weighed), grammar_(weighed.grammar), is_right_(grammar_.labels, false) {}
 
   template <class Poll>
   void fill(const Sentence& sentence, Poll poll) {
     sentence_ = sentence;
     entries_.clear();
     starts_.assign(1, 0);
-    rows_.resize(std::max(rows_.size(), sentence.length * grammar_.symbols), nothing);
-    for (std::size_t j = 1; j <= sentence.length; ++j) {
-      for (std::size_t i = j; i-- > 0;) fill_span(i, j);
-      poll();
-      for (std::size_t i = 0; i < j; ++i) {
-        for (const Entry& entry : span(i, j)) row(i)[entry.symbol] = nothing;
+    if (rows_.size() <= sentence.length) rows_.resize(sentence.length + 1, Row(grammar_.symbols));
+    if (ends_.size() < sentence.length) ends_.resize(sentence.length);
+    for (std::size_t i = sentence.length; i-- > 0;) {
+      ends_[i].clear();
+      for_lexical(i,
+                  [&](std::int32_t symbol, double value, Origin origin) { rows_[i + 1].offer(symbol, value, origin); });
+      for (std::size_t j = i + 1; j <= sentence.length; ++j) {
+        if (!rows_[j].touched.empty()) {
+          finish(i, j);
+          if (j < sentence.length) extend(j);
+        }
+        starts_.push_back(entries_.size());
       }
+      for (const Reach& reach : ends_[i]) rows_[reach.end].clear();
+      if (i % 16 == 15) poll();  // to look at a clock takes as long as many a span
     }
   }
 
@@ -189,11 +199,36 @@ class Chart {
     Origin origin;
   };
 
+  // The symbols that a span may be, by symbol, and those that it is.
+  struct Row {
+    explicit Row(std::size_t symbols) : values(symbols, nothing), origins(symbols) {}
+
+    void offer(std::int32_t symbol, double value, Origin origin) {
+      if (!(value > values[symbol])) return;
+      if (values[symbol] == nothing) touched.push_back(symbol);
+      values[symbol] = value;
+      origins[symbol] = origin;
+    }
+
+    void clear() {
+      for (const std::int32_t symbol : touched) values[symbol] = nothing;
+      touched.clear();
+    }
+
+    std::vector<double> values;
+    std::vector<Origin> origins;
+    std::vector<std::int32_t> touched;
+  };
+
   struct Span {
     const Entry *first, *last;
     const Entry* begin() const { return first; }
     const Entry* end() const { return last; }
-    bool empty() const { return first == last; }
+  };
+
+  // Where a span ends, and where its symbols are among the entries.
+  struct Reach {
+    std::size_t end, first, last;
   };
 
   struct Node {
@@ -208,10 +243,8 @@ class Chart {
 
   const Entry* root() const { return sentence_.length > 0 ? find(0, sentence_.length, grammar_.start) : nullptr; }
 
-  double* row(std::size_t i) { return &rows_[i * grammar_.symbols]; }
-
   Span span(std::size_t i, std::size_t j) const {
-    const std::size_t cell = j * (j - 1) / 2 + (j - 1 - i);
+    const std::size_t later = sentence_.length - 1 - i, cell = later * (later + 1) / 2 + (j - 1 - i);
     return {entries_.data() + starts_[cell], entries_.data() + starts_[cell + 1]};
   }
 
@@ -223,44 +256,38 @@ class Chart {
     return found != all.last && found->symbol == wanted ? found : nullptr;
   }
 
-  void fill_span(std::size_t i, std::size_t j) {
-    double* values = row(i);
-    touched_.clear();
-    const auto offer = [&](std::int32_t symbol, double value, Origin origin) {
-      if (!(value > values[symbol])) return;
-      if (values[symbol] == nothing) touched_.push_back(symbol);
-      values[symbol] = value;
-      origins_[symbol] = origin;
-    };
-    if (j - i == 1) {
-      for_lexical(i, [&](std::int32_t symbol, double value, Origin origin) { offer(symbol, value, origin); });
-    }
-    for (std::size_t k = i + 1; k < j; ++k) {
-      if (span(k, j).empty()) continue;
-      const double* right = row(k);
-      for (const Entry& left : span(i, k)) {
-        const std::int64_t last = grammar_.left_starts[left.symbol + 1];
-        for (std::int64_t p = grammar_.left_starts[left.symbol]; p < last; ++p) {
+  // All that is made of a finished span that ends at k, and of one that begins there.
+  void extend(std::size_t k) {
+    const double* left = rows_[k].values.data();
+    for (const Reach& reach : ends_[k]) {
+      Row& row = rows_[reach.end];
+      for (std::size_t e = reach.first; e < reach.last; ++e) {
+        const Entry& right = entries_[e];
+        const std::int64_t last = grammar_.right_starts[right.symbol + 1];
+        for (std::int64_t p = grammar_.right_starts[right.symbol]; p < last; ++p) {
           const WeighedGrammar::Binary& production = weighed_.binary[p];
-          offer(production.head, left.value + right[production.right] + production.weight,
-                {static_cast<std::int32_t>(p), static_cast<std::int32_t>(k)});
+          row.offer(production.head, left[production.left] + right.value + production.weight,
+                    {static_cast<std::int32_t>(p), static_cast<std::int32_t>(k)});
         }
       }
     }
+  }
+
+  // Losses and unary productions of a span that has all its binary ones, which then becomes a list.
+  void finish(std::size_t i, std::size_t j) {
+    Row& row = rows_[j];
     const bool some_are_right = mark(i, j, true);
     if (sentence_.losses) {
-      for (const std::int32_t symbol : touched_) values[symbol] += loss_of(grammar_.symbol_labels[symbol]);
+      for (const std::int32_t symbol : row.touched) row.values[symbol] += loss_of(grammar_.symbol_labels[symbol]);
     }
-    if (!touched_.empty()) {
-      for (std::size_t u = 0; u < grammar_.unaries; ++u) {
-        const double below = values[grammar_.children[u]];
-        if (below != nothing) offer(grammar_.unary_heads[u], below + unary_weight(u), unary_origin(u));
-      }
+    for (std::size_t u = 0; u < grammar_.unaries; ++u) {
+      const double below = row.values[grammar_.children[u]];
+      if (below != nothing) row.offer(grammar_.unary_heads[u], below + unary_weight(u), unary_origin(u));
     }
     if (some_are_right) mark(i, j, false);
-    std::sort(touched_.begin(), touched_.end());
-    for (const std::int32_t symbol : touched_) entries_.push_back({values[symbol], symbol, origins_[symbol]});
-    starts_.push_back(entries_.size());
+    std::sort(row.touched.begin(), row.touched.end());
+    for (const std::int32_t symbol : row.touched) entries_.push_back({row.values[symbol], symbol, row.origins[symbol]});
+    ends_[i].push_back({j, starts_.back(), entries_.size()});
   }
 
   // action(symbol, value, origin) of the lexical productions of word i.
@@ -328,6 +355,7 @@ class Chart {
   template <class Visit>
   void walk(Node from, const Change& change, Visit visit) const {
     std::vector<Node> waiting{from};
+    waiting.reserve(sentence_.length + 1);
     while (!waiting.empty()) {
       Node node = waiting.back();
       waiting.pop_back();
@@ -347,6 +375,8 @@ class Chart {
 
   // Rules and constituents of what is below a node, with one entry changed, are added to a parse.
   void write(const Node& top, const Change& change, Parse& parse) const {
+    parse.rules.reserve(3 * sentence_.length);
+    parse.constituents.reserve(3 * sentence_.length);
     walk(top, change, [&](const Node& node) {
       const auto use = [&](std::int32_t rule) {
         if (rule >= 0) parse.rules.push_back(rule);
@@ -379,9 +409,8 @@ class Chart {
   Sentence sentence_;
   std::vector<Entry> entries_;
   std::vector<std::size_t> starts_;
-  std::vector<double> rows_;
-  std::vector<Origin> origins_;
-  std::vector<std::int32_t> touched_;
+  std::vector<Row> rows_;                 // of the spans with the beginning at hand, by their end
+  std::vector<std::vector<Reach>> ends_;  // for every beginning, of the spans that may be anything
   std::vector<bool> is_right_;
 };
 

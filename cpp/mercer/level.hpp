@@ -186,12 +186,16 @@ struct SequenceLoops {
 };
 
 // Chains of labels: matrices with a column for every label, of n labels.
+inline constexpr std::size_t chain_pad = 8;
 struct ChainLoops {
   // sums[c] = sum_e weights[e] matrix[places[e] * n + c], in the order of e
   void (*sum_of_rows)(const double* weights, const std::int32_t* places, std::size_t entries, const double* matrix,
                       std::size_t n, double* sums);
-  // best[c] = max_r scores[r] + matrix[r * n + c]
-  void (*best_of_rows)(const double* scores, std::size_t rows, const double* matrix, std::size_t n, double* best);
+  // best[c] = added[c] + max_r scores[r] + matrix[r * n + c]
+  void (*best_of_rows)(const double* scores, std::size_t rows, const double* matrix, std::size_t n, const double* added,
+                       double* best);
+  // The largest x[k] + y[k], and where it is first; n a multiple of chain_pad
+  Candidate (*best_sum)(const double* x, const double* y, std::size_t n);
 };
 
 struct Level {

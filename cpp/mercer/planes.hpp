@@ -106,12 +106,18 @@ class PlaneSet {
   // Where they no longer halve it, Newton steps on all blocks at once go between, with as much work as the passes.
   double solve(double bound, std::size_t passes, const std::function<void()>& poll) {
     double gap = std::numeric_limits<double>::infinity(), last = gap;
+    // Blocks whose gap was below this could not keep the whole above half of the bound; most passes leave them out.
+    const double small = 0.5 * bound / static_cast<double>(blocks_.size());
+    std::vector<double> gaps(blocks_.size());
     for (std::size_t pass = 0; pass < passes && gap > bound; ++pass) {
       double before = 0.0;
       for (std::size_t i = 0; i < blocks_.size(); ++i) {
-        before += improve(i).first;
-        for (const Plane& plane : blocks_[i]) saved_ += plane.columns.size();
-        poll();
+        if (pass % full_passes == 0 || gaps[i] > small) {
+          gaps[i] = improve(i).first;
+          for (const Plane& plane : blocks_[i]) saved_ += plane.columns.size();
+          poll();
+        }
+        before += gaps[i];
       }
       if (2.0 * before > last && blocks_.size() > 1 && saved_ >= enough_) {
         enough_ = leap(saved_, poll);
@@ -144,6 +150,8 @@ class PlaneSet {
   // planes before a Newton step, and rounds of both.
   static constexpr double share_of_gap = 1e-2, rounding = 1e-15;
   static constexpr std::size_t exchanges = 5, rounds = 10;
+  // One pass of so many is over all blocks, whatever their gaps were.
+  static constexpr std::size_t full_passes = 10;
   // Visits after which a plane without multiplier is forgotten.
   static constexpr std::size_t patience = 20;
   // Conjugate gradients end with this share of the squared residual. Curvature below rounding, relative to that of the
@@ -160,9 +168,17 @@ class PlaneSet {
   using Block = std::vector<Plane>;
 
   static double product(const Plane& plane, const std::vector<double>& v) {
-    double sum = 0.0;
-    for (std::size_t e = 0; e < plane.columns.size(); ++e) sum += plane.values[e] * v[plane.columns[e]];
-    return sum;
+    // Four sums: each addition waits for the last one of its own sum alone.
+    const std::int32_t* columns = plane.columns.data();
+    const double *values = plane.values.data(), *at = v.data();
+    const std::size_t entries = plane.columns.size();
+    double sums[4] = {};
+    std::size_t e = 0;
+    for (; e + 4 <= entries; e += 4) {
+      for (std::size_t k = 0; k < 4; ++k) sums[k] += values[e + k] * at[columns[e + k]];
+    }
+    for (; e < entries; ++e) sums[0] += values[e] * at[columns[e]];
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
   }
 
   static double between(const Block& block, std::size_t j, std::size_t k) {

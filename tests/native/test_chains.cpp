@@ -21,13 +21,14 @@ void test_loops(const Level& level) {
   std::uniform_int_distribution<int> numbers(-8, 8);
   for (std::size_t n = 1; n < 140; ++n) {
     for (const std::size_t rows : {0, 1, 3, 30}) {
-      std::vector<double> matrix(rows * n), weights(rows), sums(n), best(n);
+      std::vector<double> matrix(rows * n), weights(rows), added(n), sums(n), best(n);
       std::vector<std::int32_t> places(rows);
       for (double& value : matrix) value = numbers(random);
       for (double& value : weights) value = numbers(random);
+      for (double& value : added) value = numbers(random);
       for (std::size_t r = 0; r < rows; ++r) places[r] = static_cast<std::int32_t>((7 * r) % rows);
       level.chains.sum_of_rows(weights.data(), places.data(), rows, matrix.data(), n, sums.data());
-      level.chains.best_of_rows(weights.data(), rows, matrix.data(), n, best.data());
+      level.chains.best_of_rows(weights.data(), rows, matrix.data(), n, added.data(), best.data());
       bool good = true;
       for (std::size_t c = 0; c < n; ++c) {
         double sum = 0.0, largest = -infinity;
@@ -35,10 +36,20 @@ void test_loops(const Level& level) {
           sum += weights[r] * matrix[static_cast<std::size_t>(places[r]) * n + c];
           largest = std::max(largest, weights[r] + matrix[r * n + c]);
         }
-        good = good && sums[c] == sum && best[c] == largest;
+        good = good && sums[c] == sum && best[c] == added[c] + largest;
       }
       check(good, level.name);
     }
+    if (n % chain_pad != 0) continue;
+    std::vector<double> x(n), y(n);
+    for (double& value : x) value = numbers(random);
+    for (double& value : y) value = numbers(random);
+    Candidate best{x[0] + y[0], 0};
+    for (std::size_t k = 1; k < n; ++k) {
+      if (x[k] + y[k] > best.value) best = {x[k] + y[k], k};
+    }
+    const Candidate found = level.chains.best_sum(x.data(), y.data(), n);
+    check(found.value == best.value && found.position == best.position, level.name);
   }
 }
 
@@ -129,6 +140,17 @@ void test_features() {
       product += features.values[e] * problem.w[static_cast<std::size_t>(features.columns[e])];
     }
     check(product == problem.score(problem.right) - problem.score(other.right));
+
+    std::vector<std::int32_t> columns;
+    std::vector<std::int64_t> starts{0};
+    for (std::size_t t = 0; t < length; ++t) {
+      columns.insert(columns.end(), {0, 1});
+      starts.push_back(starts.back() + 2);
+    }
+    const Samples sparse{problem.rows.data(), columns.data(), starts.data(), length, 2, Precision::full, true};
+    ChainFeatures same(sparse, problem.layout);
+    same.add(0, length, problem.right.data(), other.right.data());
+    check(same.values == features.values && same.columns == features.columns && same.ends == features.ends);
   }
 }
 

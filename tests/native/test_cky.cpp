@@ -14,7 +14,7 @@ namespace {
 // S -> S S (rule 0), S -> T (1), T -> a (2), T -> b (3), U -> b (4), S -> U (5); U is 2, and nothing helps.
 struct Pairs {
   std::vector<std::int32_t> symbol_labels{0, 1, 2}, heads{0}, lefts{0}, rights{0}, binary_rules{0}, by_head{0};
-  std::vector<std::int64_t> left_starts{0, 1, 1, 1}, head_starts{0, 1, 1, 1};
+  std::vector<std::int64_t> right_starts{0, 1, 1, 1}, head_starts{0, 1, 1, 1};
   std::vector<std::int32_t> unary_heads{0, 0}, children{1, 2}, unary_rules{1, 5}, unary_labels{0, 0};
   std::vector<std::int64_t> unary_starts{0, 1, 2}, word_starts{0, 1, 3};
   std::vector<std::int32_t> word_symbols{1, 1, 2}, word_rules{2, 3, 4};
@@ -25,7 +25,7 @@ struct Pairs {
                       6,
                       3,
                       symbol_labels.data(),
-                      left_starts.data(),
+                      right_starts.data(),
                       head_starts.data(),
                       heads.data(),
                       lefts.data(),

@@ -84,11 +84,12 @@ def test_searches_equal_brute_force(problem, cost, sparse):
 
 
 @pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("cost", ["hamming", "zero-one"])
 @settings(max_examples=40, deadline=None)
 @given(problem=chains())
-def test_features_and_losses_are_those_of_the_definition(problem, sparse):
+def test_features_and_losses_are_those_of_the_definition(problem, cost, sparse):
     X, Y, n_labels, bias, _ = problem
-    model, samples = resolved(list(map(csr_array, X)) if sparse else X, n_labels, bias=bias)
+    model, samples = resolved(list(map(csr_array, X)) if sparse else X, n_labels, bias=bias, cost=cost)
     right = model.encode(samples, Y)
     other = model.encode(samples, [(y + 1) % n_labels if i % 2 else y[::-1] for i, y in enumerate(Y)])
     rows = [np.column_stack([x, np.full(len(x), bias)]) if bias else x for x in X]
@@ -100,7 +101,10 @@ def test_features_and_losses_are_those_of_the_definition(problem, sparse):
     assert difference.has_canonical_format and np.all(difference.data != 0)
     for x, y, sample in zip(rows, right, samples, strict=True):
         np.testing.assert_allclose(model.joint_feature(sample, y).toarray()[0], joint_feature(model, x, y))
-    np.testing.assert_array_equal(model.losses(right, other), [model.loss(y, z) for y, z in zip(Y, other, strict=True)])
+    wrong = [sum(a != b for a, b in zip(y, z, strict=True)) for y, z in zip(right, other, strict=True)]
+    losses = wrong if cost == "hamming" else np.minimum(wrong, 1)
+    np.testing.assert_array_equal(model.losses(right, other), losses)
+    np.testing.assert_array_equal([model.loss(y, z) for y, z in zip(right, other, strict=True)], losses)
 
 
 def words(n=60, n_labels=5, n_features=30, seed=0):
@@ -178,6 +182,18 @@ def test_dense_and_sparse_rows_and_threads_give_the_same():
     np.testing.assert_array_equal(one.coef_, sparse.coef_)
 
 
+def test_sparse_rows_may_be_written_in_any_way():
+    tidy = csr_array(np.array([[1.0, 0.0, 3.0], [0.0, 2.0, 0.0]]))
+    untidy = csr_array(([2.0, 1.0, 1.0, 2.0], [2, 0, 2, 1], [0, 3, 4]), shape=(2, 3))
+    assert not untidy.has_canonical_format
+    fits = [StructuredSVM(Chain(bias=0.0)).fit([X, X[[1]]], ["ab", "a"]) for X in (tidy, untidy)]
+    np.testing.assert_array_equal(fits[0].coef_, fits[1].coef_)
+    assert fits[0].coef_.any() and untidy.nnz == 4
+    model = fits[1].model_
+    difference = model.differences(model.prepare([untidy]), [np.array([0, 1])], [np.array([1, 0])])
+    assert difference.has_canonical_format
+
+
 SENTENCES = [["the", "saw", "broke"], ["she", "saw", "him"], ["the", "dog", "saw", "her"]]
 TAGS = ["ANV", "NVN", "ANVN"]
 
@@ -252,6 +268,10 @@ def test_what_was_never_learnt():
     with pytest.raises(ValueError, match="y must have the labels learnt from alone, got 'c'"):
         machine.model_.encode(machine.model_.prepare(X3), ["ac", "a"])
     assert machine.score(X3, ["cc", "c"]) == 0.0
+    with pytest.raises(
+        ValueError, match="y must have a label for every token, got 1 labels for the 2 tokens of sample 0"
+    ):
+        machine.score(X3, ["c", "c"])
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,14 @@ def test_weights_say_what_belongs_together():
     assert "(VP (VP (V ate) (NP (Det the) (N pie))) (PP (P with)" in str(verb)
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_chains_of_unary_rules_are_whole_in_any_order(order):
+    rules = [("S", ["A"]), ("A", ["B"]), ("B", ["C"]), ("C", ["x"]), ("S", ["C"]), ("S", ["x"])][::order]
+    grammar = ContextFreeGrammar(rules, "S")
+    assert str(grammar.parse([["x"]], np.ones(6))[0]) == "(S (A (B (C x))))"
+    assert str(grammar.parse([["x"]], -np.ones(6))[0]) == "(S x)"
+
+
 def test_a_cycle_with_a_positive_weight_is_no_loop():
     grammar = ContextFreeGrammar("S -> A\nA -> B | 'x'\nB -> C\nC -> A | 'y'")
     (of_x,), (of_y,) = grammar.parse([["x"]], np.ones(6)), grammar.parse([["y"]], np.ones(6))
@@ -149,9 +157,11 @@ def test_a_grammar_is_copied_and_pickled():
         assert other.parse([WITH_A_FORK]) == ENGLISH.parse([WITH_A_FORK])
 
 
-def test_long_sentences():
+def test_long_sentences_and_long_rules():
     grammar = ContextFreeGrammar("S -> 'a' S | 'a'")
     assert len(grammar.parse([["a"] * 300])[0].leaves) == 300
+    wide = Tree("S", ["a"] * 1500)
+    assert ContextFreeGrammar.from_trees([wide]).counts(wide).tolist() == [1.0]
 
 
 @pytest.mark.parametrize(

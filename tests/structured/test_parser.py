@@ -183,5 +183,7 @@ def test_bad_samples():
     with pytest.raises(TypeError, match="grammar must be a ContextFreeGrammar or None, got 'S -> a'"):
         StructuredSVM(Parser("S -> a")).fit(SENTENCES, BANK)
     few = ContextFreeGrammar.from_trees(BANK[:3])
+    with pytest.raises(ValueError, match="unknown must be None with a grammar, which has its own, got '-'"):
+        StructuredSVM(Parser(few, unknown="-")).fit(SENTENCES, BANK)
     with pytest.raises(ParseError, match=r"y\[3\]: The grammar has no rule NP -> NP PP"):
         StructuredSVM(Parser(few)).fit(SENTENCES, BANK)

@@ -66,14 +66,14 @@ def test_constituents_of_dependencies():
     plain = STORY.without_punctuation()
     assert plain.words == STORY.words[:-1] and plain.heads == STORY.heads[:-1]
     assert str(plain.constituents()) == (
-        "(S (VERBP (PROPNP (ADP From) (PROPNP (DET the) (PROPN AP))) "
-        "(VERBP (VERB comes) (NOUNP (DET this) (NOUN story)))))"
+        "(S (VERBP (VERB' (PROPN' (ADP From) (PROPN' (DET the) (PROPN AP))) (VERB comes)) "
+        "(NOUN' (DET this) (NOUN story))))"
     )
     assert str(STORY.constituents("tags", nested=False)) == (
         "(S (VERBP (PROPNP ADP DET PROPN) VERB (NOUNP DET NOUN) PUNCT))"
     )
     assert str(plain.constituents("fine_tags", "relations")) == (
-        "(S (root (obl IN (obl DT NNP)) (root VBZ (nsubj DT NN))))"
+        "(S (root (root' (obl' IN (obl' DT NNP)) VBZ) (nsubj' DT NN)))"
     )
 
 

@@ -49,52 +49,26 @@ class Binarized:
         start: int,
         names: Sequence[Hashable],
     ):
-        self._helpers: dict[tuple[int, ...], int] = {}
+        self._helpers: dict[Any, int] = {}
         self._n_symbols = n_symbols
         self._binary: list[tuple[int, int, int, int]] = []  # head, left, right, rule
         self._lexical: list[tuple[int, int, int]] = []  # word, symbol, rule
         unary = {(head, body[0]): r for r, (head, body) in enumerate(rules) if len(body) == 1 and body[0] >= 0}
-        order, cyclic = _components(n_symbols, unary)
-        self.component = {symbol: k for k, members in enumerate(order) for symbol in members if cyclic[k]}
-        chains: dict[int, list[tuple[tuple[int, ...], tuple[int, ...]]]] = {}
-        left = MOST_CHAINS
-        for k, members in enumerate(order):
-            for symbol in members:
-                if not cyclic[k]:
-                    chains[symbol] = [((symbol,), ())]
-                    continue
-                chains[symbol] = list(islice(_chains(symbol, members, unary), left + 1))
-                left -= len(chains[symbol])
-                if left < 0:
-                    told = ", ".join(repr(names[symbol]) for symbol in members[:5])
-                    raise GrammarError(
-                        f"The unary rules of {len(members)} symbols, {told}{', ...' if len(members) > 5 else ''}, make "
-                        f"cycles with more than {MOST_CHAINS} chains of different symbols, which is too many."
-                    )
-        paths = dict.fromkeys(path for symbol in range(n_symbols) for path, _ in chains[symbol])
-        self.labels: dict[tuple[int, ...], int] = {path: label for label, path in enumerate(paths)}
+        order = _components(n_symbols, unary)
+        self.component = {symbol: k for k, members in enumerate(order) if len(members) > 1 for symbol in members}
+        chains = _all_chains(order, unary, names)
+        self.labels = {path: label for label, path in enumerate(path for some in chains.values() for path, _ in some)}
         made = {symbol: self._helper(("made", symbol)) if symbol in self.component else symbol for symbol in chains}
-
-        stacked: list[tuple[int, int, Sequence[int], Sequence[int]]] = []  # head, child, rules, labels
-        for members in order:
-            for head, child in unary:
-                if head in members and child not in members:
-                    labels = [] if head in self.component else [self.labels[head,]]
-                    stacked.append((made[head], child, [unary[head, child]], labels))
-            for symbol in members if members[0] in self.component else ():
-                for path, used in chains[symbol]:
-                    below = [self.labels[path[k:]] for k in range(len(path))]
-                    stacked.append((symbol, made[path[-1]], used, below))
         for r, (head, body) in enumerate(rules):
             if len(body) > 1:
                 self._binary.append((made[head], self._item(body[0]), self._rest(body[1:]), r))
             elif body[0] < 0:
                 self._lexical.append((~body[0], made[head], r))
+        stacked = self._stacked(order, unary, chains, made)
         symbol_labels = np.full(n_symbols + len(self._helpers), -1, dtype=np.int32)
-        for symbol in range(n_symbols):
-            if symbol not in self.component:
-                symbol_labels[symbol] = self.labels[symbol,]
-        self.arrays = self._laid_out(symbol_labels, stacked, n_symbols, n_words, start)
+        for symbol in made.keys() - self.component.keys():
+            symbol_labels[symbol] = self.labels[symbol,]
+        self.arrays = self._laid_out(symbol_labels, stacked, n_words, start)
 
     def _helper(self, key: Any) -> int:
         return self._helpers.setdefault(key, self._n_symbols + len(self._helpers))
@@ -103,39 +77,44 @@ class Binarized:
         """The symbol that stands for an item of a body."""
         if item >= 0:
             return item
-        known = (item,) in self._helpers
-        helper = self._helper((item,))
-        if not known:
-            self._lexical.append((~item, helper, -1))
-        return helper
+        if item not in self._helpers:
+            self._lexical.append((~item, self._helper(item), -1))
+        return self._helpers[item]
 
     def _rest(self, body: tuple[int, ...]) -> int:
-        """The symbol that stands for the items of a body after the first ones."""
-        first = previous = None
-        while len(body) > 1:
-            known = body in self._helpers
-            helper = self._helper(body)
-            if previous is not None:
-                self._binary.append((*previous, helper, -1))
-            first = helper if first is None else first
-            if known:
-                return first
-            previous, body = (helper, self._item(body[0])), body[1:]
-        last = self._item(body[0])
-        if previous is not None:
-            self._binary.append((*previous, last, -1))
-        return last if first is None else first
+        """The symbol that stands for the items of a body after the first one."""
+        rest = self._item(body[-1])
+        for k in range(len(body) - 2, -1, -1):
+            if body[k:] not in self._helpers:
+                self._binary.append((self._helper(body[k:]), self._item(body[k]), rest, -1))
+            rest = self._helpers[body[k:]]
+        return rest
 
-    def _laid_out(self, symbol_labels: np.ndarray, stacked: list, n_symbols: int, n_words: int, start: int) -> tuple:
+    def _stacked(
+        self, order: list[list[int]], unary: dict[tuple[int, int], int], chains: dict[int, list], made: dict[int, int]
+    ) -> list[tuple[int, int, Sequence[int], Sequence[int]]]:
+        """Unary productions, children first: head, child, rules and labels."""
+        found: list[tuple[int, int, Sequence[int], Sequence[int]]] = []
+        for members in order:
+            for (head, child), rule in unary.items():
+                if head in members and child not in members:
+                    labels = [] if head in self.component else [self.labels[head,]]
+                    found.append((made[head], child, [rule], labels))
+            for symbol in members if len(members) > 1 else ():
+                for path, used in chains[symbol]:
+                    labels = [self.labels[path[k:]] for k in range(len(path))]
+                    found.append((symbol, made[path[-1]], used, labels))
+        return found
+
+    def _laid_out(self, symbol_labels: np.ndarray, stacked: list, n_words: int, start: int) -> tuple:
         """What `_native.parse_sentences` takes for a grammar."""
         n = len(symbol_labels)
-        binary = _columns(sorted(self._binary, key=lambda production: production[1]), 4)
-        heads, lefts, rights, rules = binary
+        heads, lefts, rights, rules = _columns(sorted(self._binary, key=lambda production: production[2]), 4)
         words, symbols, word_rules = _columns(sorted(self._lexical), 3)
         unary_heads, children = _columns([production[:2] for production in stacked], 2)
         return (
             symbol_labels,
-            _starts(np.bincount(lefts, minlength=n)),
+            _starts(np.bincount(rights, minlength=n)),
             heads,
             lefts,
             rights,
@@ -149,12 +128,12 @@ class Binarized:
             _starts(np.bincount(words, minlength=n_words)),
             symbols,
             word_rules,
-            (n_symbols, start, len(self.labels)),
+            (self._n_symbols, start, len(self.labels)),
         )
 
 
-def _components(n: int, unary: Iterable[tuple[int, int]]) -> tuple[list[list[int]], list[bool]]:
-    """The symbols in groups that reach each other by unary rules, children first, and which groups are cycles."""
+def _components(n: int, unary: Iterable[tuple[int, int]]) -> list[list[int]]:
+    """The symbols in groups that reach each other by unary rules, children first."""
     edges = np.array(list(unary), dtype=np.int64).reshape(-1, 2)
     graph = csr_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n, n))
     _, component = connected_components(graph, connection="strong")
@@ -165,12 +144,31 @@ def _components(n: int, unary: Iterable[tuple[int, int]]) -> tuple[list[list[int
     members: dict[int, list[int]] = {}
     for symbol, k in enumerate(component.tolist()):
         members.setdefault(k, []).append(symbol)
-    order = [members[k] for k in TopologicalSorter(below).static_order()]
-    return order, [len(some) > 1 for some in order]
+    return [members[k] for k in TopologicalSorter(below).static_order()]
 
 
-def _chains(top: int, members: list[int], unary: dict[tuple[int, int], int]) -> Iterator[tuple[tuple[int, ...], tuple]]:
-    """All chains of different symbols of a cycle from one on, each with its rules."""
+def _all_chains(
+    order: list[list[int]], unary: dict[tuple[int, int], int], names: Sequence[Hashable]
+) -> dict[int, list[tuple[tuple[int, ...], tuple[int, ...]]]]:
+    """For every symbol the chains that begin with it and stay in its group; refused if they are too many."""
+    chains, n_left = {}, MOST_CHAINS
+    for members in order:
+        for symbol in members:
+            chains[symbol] = list(islice(_chains(symbol, members, unary), n_left + 2))
+            n_left -= len(chains[symbol]) - 1  # beside the chain of the symbol alone
+            if n_left < 0:
+                told = ", ".join(repr(names[symbol]) for symbol in members[:5]) + ", ..." * (len(members) > 5)
+                raise GrammarError(
+                    f"The unary rules of {len(members)} symbols, {told}, make cycles with more than {MOST_CHAINS} "
+                    "chains of different symbols, which is too many."
+                )
+    return chains
+
+
+def _chains(
+    top: int, members: list[int], unary: dict[tuple[int, int], int]
+) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """All chains of different symbols of a group from one on, each with its rules."""
     waiting: list[tuple[tuple[int, ...], tuple[int, ...]]] = [((top,), ())]
     while waiting:
         path, used = waiting.pop()

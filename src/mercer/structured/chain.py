@@ -112,16 +112,16 @@ class Chain(StructuredModel):
             )
         if not issparse(rows) and 2 * np.count_nonzero(rows) < rows.size:
             rows = csr_array(rows)  # the same sums, in half the time
+        if issparse(rows) and not rows.has_canonical_format:
+            rows = rows.copy()
+            rows.sum_duplicates()
         return Stretches(rows, np.cumsum(lengths) - lengths, lengths)
 
     def encode(self, X, Y):
         flat, lengths = _labels(Y)
         if (other := lengths != X.lengths).any():
             i = int(np.argmax(other))
-            raise ValueError(
-                f"y must have a label for every token, got {lengths[i]} labels for the {X.lengths[i]} tokens of "
-                f"sample {i}."
-            )
+            raise ValueError(_told_lengths(lengths[i], X.lengths[i], i))
         codes = np.minimum(np.searchsorted(self.classes_, flat), len(self.classes_) - 1)
         if (unseen := self.classes_[codes] != flat).any():
             raise ValueError(f"y must have the labels learnt from alone, got {flat[unseen].tolist()[0]!r}.")
@@ -144,10 +144,10 @@ class Chain(StructuredModel):
         return self.predictions(x, w)[0]
 
     def oracle(self, x, y, w):
-        return self.oracles(x, Labels.of_one(y), w, "margin")[0]
+        return self.oracles(x, [y], w, "margin")[0]
 
     def slack_oracle(self, x, y, w):
-        return self.oracles(x, Labels.of_one(y), w, "slack")[0]
+        return self.oracles(x, [y], w, "slack")[0]
 
     def predictions(self, X, w):
         return X.labelled(_native.chain_paths(*X.native(self), w, "best", None, effective_n_threads()))
@@ -155,17 +155,22 @@ class Chain(StructuredModel):
     def oracles(self, X, Y, w, rescaling):
         # With a loss of one both ways of rescaling are the same.
         search = rescaling if self.cost == "hamming" else "another"
-        return X.labelled(_native.chain_paths(*X.native(self), w, search, Y.codes, 1))
+        return X.labelled(_native.chain_paths(*X.native(self), w, search, Labels.of(Y).codes, 1))
 
     def losses(self, Y, Z):
-        wrong = Y.parts.sum((Y.codes != Z.codes).astype(np.float64))
+        right = Labels.of(Y)
+        wrong = right.parts.sum((right.codes != Labels.of(Z).codes).astype(np.float64))
         return wrong if self.cost == "hamming" else (wrong > 0).astype(np.float64)
 
     def differences(self, X, Y, Z):
-        return self._csr(_native.chain_features(*X.native(self), Y.codes, Z.codes))
+        return self._csr(_native.chain_features(*X.native(self), Labels.of(Y).codes, Labels.of(Z).codes))
 
     def score(self, Y, predicted):
-        right = [np.asarray(list(y)) == np.asarray(list(z)) for y, z in zip(Y, predicted, strict=True)]
+        right = []
+        for i, (y, z) in enumerate(zip(Y, predicted, strict=True)):
+            if len(y) != len(z):
+                raise ValueError(_told_lengths(len(y), len(z), i))
+            right.append(np.asarray(list(y)) == np.asarray(list(z)))
         if self.cost == "zero-one":
             return float(np.mean([every.all() for every in right]))
         return float(np.mean(np.concatenate(right)))
@@ -219,9 +224,11 @@ class Labels(Sequence[np.ndarray]):
         self.codes, self.parts = codes, parts
 
     @classmethod
-    def of_one(cls, codes: Any) -> "Labels":
-        """Those of one sample."""
-        return cls(np.ascontiguousarray(codes, dtype=np.int32), Segments.of_sizes([len(codes)]))
+    def of(cls, outputs: Sequence[np.ndarray]) -> "Labels":
+        """Those of samples one by one, or what is joined already."""
+        if isinstance(outputs, Labels):
+            return outputs
+        return cls(np.concatenate(outputs).astype(np.int32), Segments.of_sizes([len(y) for y in outputs]))
 
     @property
     def shape(self) -> tuple[int]:
@@ -264,6 +271,10 @@ def _labels(Y: Any) -> tuple[np.ndarray, np.ndarray]:
     if flat.ndim != 1:
         raise ValueError(f"labels of y must be numbers or strings, got {Y[0][0]!r}.")
     return flat, np.array([len(y) for y in Y], dtype=np.int64)
+
+
+def _told_lengths(n_labels: int, n_tokens: int, sample: int) -> str:
+    return f"y must have a label for every token, got {n_labels} labels for the {n_tokens} tokens of sample {sample}."
 
 
 def _with_neighbours(rows: Any, lengths: np.ndarray, window: int) -> Any:

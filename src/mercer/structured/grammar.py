@@ -155,20 +155,24 @@ class ContextFreeGrammar:
             for item in rule.body:
                 if not isinstance(item, Word) and item not in self._symbols:
                     raise GrammarError(f"The symbol {item!r} in the rule {rule} has no rules; words are in quotes.")
-        reached, waiting = {self.start}, [self.start]
-        bodies: dict[Hashable, list[tuple[Hashable, ...]]] = {}
-        for rule in self.rules:
-            bodies.setdefault(rule.head, []).append(rule.body)
-        while waiting:
-            for item in (item for body in bodies[waiting.pop()] for item in body):
-                if not isinstance(item, Word) and item not in reached:
-                    reached.add(item)
-                    waiting.append(item)
+        reached = self._reached()
         if lost := [symbol for symbol in self._symbols if symbol not in reached]:
             raise GrammarError(f"The symbol {lost[0]!r} cannot be reached from {self.start!r}.")
         productive = self._productive()
         if wordless := [symbol for symbol in self._symbols if symbol not in productive]:
             raise GrammarError(f"The symbol {wordless[0]!r} never becomes words: all its rules lead to such symbols.")
+
+    def _reached(self) -> set[Hashable]:
+        """The symbols that trees may have."""
+        bodies: dict[Hashable, list[Hashable]] = {}
+        for head, body in self.rules:
+            bodies.setdefault(head, []).extend(item for item in body if not isinstance(item, Word))
+        reached, waiting = {self.start}, [self.start]
+        while waiting:
+            new = set(bodies[waiting.pop()]) - reached
+            reached |= new
+            waiting.extend(new)
+        return reached
 
     def _productive(self) -> set[Hashable]:
         """The symbols that become words."""
@@ -462,13 +466,11 @@ class ContextFreeGrammar:
         found: Any = _native.parse_sentences(
             self._binarized.arrays, weights, words, starts, wanted, constituents, rules, n_threads
         )
-        parses = [Parse(*parts) for parts in zip(*(_divided(*part) for part in found[:2]), strict=True)]
-        for k, parse in enumerate(parses):
-            if not len(parse.rules):
-                if search == "other" and right is not None:
-                    parses[k] = right[k]
-                else:
-                    raise ParseError(f"The grammar has no parse of sentence {k}: {_told(sentences[k].words)}.")
+        parses = list(map(Parse, _divided(*found[0]), _divided(*found[1])))
+        for k in np.flatnonzero(np.diff(found[0][1]) == 0).tolist():
+            if search != "other" or right is None:
+                raise ParseError(f"The grammar has no parse of sentence {k}: {_told(sentences[k].words)}.")
+            parses[k] = right[k]
         return parses
 
 

@@ -1,6 +1,5 @@
 """Sets of labels."""
 
-from collections.abc import Iterator
 from functools import lru_cache
 from itertools import chain, combinations
 from typing import Any, ClassVar
@@ -9,6 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array, hstack, issparse
 from scipy.sparse.csgraph import minimum_spanning_tree
 
+from mercer.kernels.samples import row_blocks
 from mercer.parameters import Number, check_parameters
 from mercer.structured.base import StructuredModel
 from mercer.structured.classes import as_names
@@ -20,8 +20,8 @@ __all__ = ["Multilabel"]
 MOST_TRIED = 20
 # Labels of which all sets are written down.
 MOST_WRITTEN = 16
-# Bytes of such tables at one time.
-TABLES = 1 << 26
+# Of a pair of labels, for one sample.
+AGREE = np.eye(2)[np.newaxis]
 # Mutual information up to which labels are taken as independent: rounding.
 INDEPENDENT = 1e-12
 
@@ -85,6 +85,7 @@ class Multilabel(StructuredModel):
     [{'sea'}, {'sun'}]
     """
 
+    portion = 512
     _parameters: ClassVar[dict[str, Any]] = {"coupling": Number(0, above=True), "bias": Number(0)}
 
     def __init__(self, pairs="tree", *, coupling=1.0, costs=None, features=None, bias=0.0):
@@ -230,7 +231,7 @@ class Multilabel(StructuredModel):
     def _best(self, scores: np.ndarray, of_pairs: np.ndarray) -> np.ndarray:
         """The sets of labels with the largest sums of scores and weights of pairs that agree."""
         found = np.empty(scores.shape, dtype=bool)
-        for some in blocks_of(len(scores), self._n_tried):
+        for some in row_blocks(len(scores), 1 << self._n_tried):
             found[some] = best_labels(scores[some], self.pairs_, of_pairs, self._plan)
         return found
 
@@ -243,19 +244,13 @@ class Multilabel(StructuredModel):
         sets = all_sets(n)
         together = (sets[:, self.pairs_[:, 0]] == sets[:, self.pairs_[:, 1]]) @ of_pairs
         found = np.empty(Y.shape, dtype=bool)
-        for some in blocks_of(len(scores), n):
+        for some in row_blocks(len(scores), 1 << n):
             ahead = scores[some] @ sets.T + together
             right = Y[some] @ (1 << np.arange(n))
             ahead -= ahead[np.arange(len(ahead)), right][:, np.newaxis]
             losses = np.where(Y[some], -self.costs_, self.costs_) @ sets.T + (Y[some] @ self.costs_)[:, np.newaxis]
             found[some] = sets[np.argmax(losses * (1.0 + ahead), axis=1)] > 0
         return found
-
-
-def blocks_of(n_samples: int, n_tried: int) -> Iterator[slice]:
-    """So many samples at a time that their tables of all sets of some labels are not too large."""
-    step = max(1, TABLES >> (n_tried + 3))
-    return (slice(first, first + step) for first in range(0, n_samples, step))
 
 
 @lru_cache(maxsize=1)
@@ -346,7 +341,7 @@ def best_labels(
     place = {label: k for k, (label, _) in enumerate(plan)}
     waiting: list[list[tuple[tuple[int, ...], np.ndarray]]] = [[] for _ in plan]
     for (a, b), weight in zip(pairs.tolist(), of_pairs.tolist(), strict=True):
-        waiting[min(place[a], place[b])].append(((a, b), weight * np.eye(2)[np.newaxis]))
+        waiting[min(place[a], place[b])].append(((a, b), weight * AGREE))
     choices = []
     for k, (label, later) in enumerate(plan):
         total = np.zeros((n, *(2,) * (1 + len(later))))

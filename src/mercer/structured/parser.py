@@ -91,6 +91,8 @@ class Parser(StructuredModel):
         check_parameters(self)
         if not (self.grammar is None or isinstance(self.grammar, ContextFreeGrammar)):
             raise TypeError(f"grammar must be a ContextFreeGrammar or None, got {self.grammar!r}.")
+        if self.grammar is not None and self.unknown is not None:
+            raise ValueError(f"unknown must be None with a grammar, which has its own, got {self.unknown!r}.")
         known = type(self)(**self.get_params(deep=False))
         if self.grammar is None:
             _check_trees(Y)
@@ -120,8 +122,9 @@ class Parser(StructuredModel):
     def loss(self, y, z):
         if self.cost == "zero-one":
             return 0.0 if self.same(y, z) else 1.0
-        common = np.intersect1d(y.constituents, z.constituents, assume_unique=True)
-        return float(len(y.constituents) + len(z.constituents) - 2 * len(common))
+        places = np.searchsorted(y.constituents, z.constituents)
+        n_common = np.count_nonzero(y.constituents.take(places, mode="clip") == z.constituents)
+        return float(len(y.constituents) + len(z.constituents) - 2 * n_common)
 
     def same(self, y, z):
         return np.array_equal(y.rules, z.rules)
@@ -152,10 +155,7 @@ class Parser(StructuredModel):
         parts = [part.rules for y, z in zip(Y, Z, strict=True) for part in (y, z)]
         columns, starts = joined(parts, np.int32)
         signs = np.repeat(np.tile([1.0, -1.0], len(Y)), np.diff(starts))
-        rows = csr_array((signs, columns, starts[::2]), shape=(len(Y), self.size))
-        rows.sum_duplicates()
-        rows.eliminate_zeros()
-        return rows
+        return csr_array((signs, columns, starts[::2]), shape=(len(Y), self.size))
 
     def score(self, Y, predicted):
         return bracket_f1(Y, predicted)

@@ -67,6 +67,8 @@ class Ranking(StructuredModel):
     1.0
     """
 
+    portion = 512
+
     def __init__(self, features=None):
         self.features = features
 

@@ -179,7 +179,7 @@ class StructuredSVM(BaseEstimator):
 
     def _weighed(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, np.ndarray]:
         """The samples with weight, and what their losses cost."""
-        n = y.shape[0] if hasattr(y, "shape") else len(y)
+        n = n_samples(y)
         if n == 0:
             raise ValueError("X must have at least one sample, got none.")
         if sample_weight is None:

@@ -19,7 +19,7 @@ class DependencyTree(NamedTuple):
     >>> from mercer.structured import DependencyTree
     >>> tree = DependencyTree(("the", "pie"), ("DET", "NOUN"), ("DT", "NN"), (2, 0), ("det", "root"))
     >>> print(tree.constituents())
-    (S (NOUNP (DET the) (NOUN pie)))
+    (S (NOUN' (DET the) (NOUN pie)))
     """
 
     words: tuple[str, ...]
@@ -68,9 +68,10 @@ class DependencyTree(NamedTuple):
         labels : {"tags", "relations"}, default="tags"
             Of relations, what follows a colon is left out.
         nested : bool, default=True
-            True: a word takes what depends on it one by one, first to the right and then to the left, the nearest
-            first, so that rules have two items and few of them make many trees: ``NOUNP -> DET NOUNP``. False: all
-            at once.
+            False: a word takes all that depends on it at once, ``NOUNP -> DET NOUN VERBP``. True: one by one, the
+            nearest first, so that rules have two items and few of them make many trees; first what is to the left,
+            ``NOUN' -> DET NOUN``, then what is to the right, ``NOUNP -> NOUN' VERBP``. Labels say on which side the
+            word is, so that the order is no matter of choice, and dependencies can be told from constituents.
 
         Returns
         -------
@@ -85,16 +86,17 @@ class DependencyTree(NamedTuple):
         below, found = self._below(), [Tree("")] * len(self.words)
         for word in self._bottom_up():
             tree = Tree(self.tags[word], [self.words[word]]) if leaves == "words" else Tree(getattr(self, leaves)[word])
-            label = self.tags[word] + "P" if labels == "tags" else self.relations[word].partition(":")[0]
+            name = self.tags[word] if labels == "tags" else self.relations[word].partition(":")[0]
+            phrase = name + "P" if labels == "tags" else name
             left = [found[k] for k in below[word + 1] if k < word]
             right = [found[k] for k in below[word + 1] if k > word]
             if nested:
-                for part in right:
-                    tree = Tree(label, [tree, part])
                 for part in reversed(left):
-                    tree = Tree(label, [part, tree])
+                    tree = Tree(f"{name}'", [part, tree])
+                for part in right:
+                    tree = Tree(phrase, [tree, part])
             elif left or right:
-                tree = Tree(label, [*left, tree, *right])
+                tree = Tree(phrase, [*left, tree, *right])
             found[word] = tree
         return Tree("S", [found[word] for word in below[0]])
 

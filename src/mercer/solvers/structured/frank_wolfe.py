@@ -13,8 +13,9 @@ __all__ = ["BlockFrankWolfe"]
 
 # Samples of one of so many batches in a pass are looked at with the same w, and all at once if there are threads.
 BATCHES = 32
-# The part of the gap that may be left when multipliers of known planes have been improved, and passes at a stretch.
-CACHED_SHARE, STRETCH = 0.1, 50
+# Passes over known planes at a stretch; another stretch follows if the last one gained this part of what a pass over
+# all outputs did, until this part of the gap is left.
+STRETCH, CACHED_GAIN, CACHED_SHARE = 10, 0.3, 0.1
 # One pass of so many is over all samples; the others choose by what samples have left to gain.
 FULL_PASSES = 2
 
@@ -27,7 +28,7 @@ class BlockFrankWolfe(StructuredSolver):
     the method was first described, and as cheap, since all inner products of the planes of a sample are kept [2]_.
     Two things save oracle calls: in every other pass samples are chosen as often as they have something to gain, by the
     gap that they had when they were last asked [2]_; and between passes over all outputs go passes over the planes that
-    are known, until a tenth of the gap is left [3]_.
+    are known, as long as they gain much [3]_.
 
     Parameters
     ----------
@@ -86,9 +87,9 @@ class BlockFrankWolfe(StructuredSolver):
         known, everyone, n_passes = PlaneSet.of(problem), np.arange(problem.n), 0
         planes = run.judge(w, None if w.any() else 0.0)
         gaps, _ = known.visit(everyone, planes)
-        dual = -np.inf
+        revisited, settled = 0.0, -np.inf  # the dual objective after the last passes over known planes, over everybody
         while run.status is None:
-            self._revisit(run, known, float(gaps.sum()))
+            revisited = self._revisit(run, known, float(gaps.sum()), known.dual - revisited)
             full = self.sampling == "uniform" or n_passes % FULL_PASSES == 0
             n_passes += 1
             order = random.permutation(problem.n) if full else _by_gap(random, gaps)
@@ -96,8 +97,8 @@ class BlockFrankWolfe(StructuredSolver):
                 gaps[batch], _ = known.visit(batch, run.look(known.w, batch))
                 if run.status == "max_seconds":
                     break
-            stuck = full and known.dual - dual <= ROUNDING * known.dual
-            dual = known.dual if full else dual
+            stuck = full and known.dual - settled <= ROUNDING * known.dual
+            settled = known.dual if full else settled
             if run.status is not None or stuck or (full and float(gaps.sum()) <= run.wanted):
                 w, loss = known.averaged() if self.averaging else known.point()
                 planes = run.judge(w, loss)
@@ -107,12 +108,18 @@ class BlockFrankWolfe(StructuredSolver):
                 if stuck:
                     run.stall()
 
-    def _revisit(self, run: StructuredRun, known: PlaneSet, gap: float) -> None:
-        """Improve the multipliers of all known planes."""
+    def _revisit(self, run: StructuredRun, known: PlaneSet, gap: float, gain: float) -> float:
+        """Improve the multipliers of all known planes, given what the last pass over all outputs has gained.
+
+        Returns the dual objective.
+        """
+        dual = known.dual
         for first in range(0, self.cached_passes, STRETCH):
-            passes = min(STRETCH, self.cached_passes - first)
-            if known.solve(CACHED_SHARE * gap, passes) <= CACHED_SHARE * gap or run.status is not None:
+            left = known.solve(CACHED_SHARE * gap, min(STRETCH, self.cached_passes - first))
+            before, dual = dual, known.dual
+            if left <= CACHED_SHARE * gap or dual - before < CACHED_GAIN * gain or run.status is not None:
                 break
+        return dual
 
 
 def _by_gap(random: np.random.RandomState, gaps: np.ndarray) -> np.ndarray:

@@ -57,14 +57,15 @@ class PlaneSet:
         return self._set.averaged()
 
     @property
-    def dual(self) -> float:
-        """The dual objective."""
-        return self._set.loss - 0.5 * float(self.w @ self.w)
-
-    @property
     def w(self) -> np.ndarray:
         """The sum of a psi: a view, which changes with every step."""
         return self._set.w
+
+    @property
+    def dual(self) -> float:
+        """The dual objective, but for the rounding of steps."""
+        w = self.w
+        return self._set.loss - 0.5 * float(w @ w)
 
     def __len__(self) -> int:
         return self._set.planes
