@@ -97,6 +97,17 @@ void test_optimum() {
   }
 }
 
+// Exchanges crawl in a block of many planes at a high price, Newton steps do not.
+void test_high_price() {
+  for (const unsigned seed : {1U, 2U, 3U}) {
+    const Planes problem = random_planes(1, 80, 5, 1e6, seed);
+    PlaneSet set(problem.features, problem.cost);
+    for (const Planes::One& one : problem.all) problem.give(set, one);
+    const double bound = 1e-8 * dual(set);
+    check(set.solve(bound, 5, nothing) <= bound);
+  }
+}
+
 // One plane: a = min(c, l / |psi|^2).
 void test_one_plane() {
   for (const double cost : {0.1, 10.0}) {
@@ -144,6 +155,8 @@ void test_idle_planes_are_forgotten() {
   problem.give(set, problem.all[1]);
   check(set.planes() == 1);
   check(close(set.w()[0], 0.5, 1e-15), "those with a multiplier stay");
+  for (int k = 0; k < 100; ++k) problem.give(set, problem.all[k % 10 == 0 ? 0 : 1]);
+  check(set.planes() == 2, "those that are found again stay");
 }
 
 // The mean of points counts that after visit t with the weight t.
@@ -190,6 +203,7 @@ void test_interrupted() {
 
 void run_planes_tests() {
   test_optimum();
+  test_high_price();
   test_one_plane();
   test_losses_without_features();
   test_planes_are_told_apart();

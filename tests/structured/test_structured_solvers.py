@@ -126,6 +126,14 @@ def test_hidden_parts_tell_what_classes_alone_cannot():
     assert StructuredSVM(Multiclass(), C=10.0).fit(X, y).score(X, y) < 0.8
 
 
+def test_hidden_parts_start_at_random():
+    """At zero all are alike."""
+    problem = hidden_problem(Prototypes(n_kinds=4), noise=0.6)
+    a, b, c = (ConvexConcave(solver=NSlack(), random_state=seed).solve(problem).w for seed in (0, 0, 1))
+    assert_array_equal(a, b)
+    assert not np.array_equal(a, c)
+
+
 def test_hidden_parts_start_where_they_are_told():
     problem = hidden_problem(Prototypes(n_kinds=4), noise=0.6)
     found = ConvexConcave(random_state=1).solve(problem)
@@ -172,28 +180,31 @@ def test_nothing_hidden_is_one_round():
 # --- the mean of planes -----------------------------------------------------------------------------------
 
 
-def test_subgradients_are_a_point_of_the_dual():
+@pytest.mark.parametrize("averaging", [False, True])
+def test_subgradients_are_a_point_of_the_dual(averaging):
     """After whole passes the last point is a mean of planes with full shares: w and its dual objective are known."""
     problem = EnumeratedProblem.random(2)
-    shares = []
+    looks = []
 
     class Watched(EnumeratedProblem):
         def planes(self, w, samples):
             found = super().planes(w, samples)
-            shares.append((samples, found))
+            looks.append((w.copy(), samples, found))
             return found
 
     watched = Watched(problem.psi, problem.loss, problem.cost)
-    result = SubgradientDescent(averaging=False, max_iter=3).solve(watched)
-    first, *steps, _ = shares  # the look at the start, and the last one
-    w, loss, weights = *first[1].mixed(problem.cost), 1.0
-    for samples, found in steps:  # the second pass, with the weight two
+    result = SubgradientDescent(averaging=averaging, max_iter=3).solve(watched)
+    first, *steps, last = looks  # the look at the start, a pass with the weight two, the look at what was found
+    w, loss, weights = *first[2].mixed(problem.cost), 1.0
+    for _, samples, found in steps:
         psi, more = found.mixed(2.0 * problem.cost[samples])
         w, loss, weights = w + psi, loss + more, weights + 2.0 * len(samples) / problem.n
     assert weights == pytest.approx(3.0)
     w, loss = w / weights, loss / weights
     assert result.dual_objective == pytest.approx(max(0.0, loss - 0.5 * w @ w))
-    assert problem.objective(w) >= result.primal_objective * (1 - 1e-12)
+    after = np.array([*(point for point, _, _ in steps[1:]), w])
+    mean = np.average(after, axis=0, weights=[len(samples) for _, samples, _ in steps])
+    assert_allclose(last[0], mean if averaging else w)
 
 
 # --- planes with multipliers ------------------------------------------------------------------------------

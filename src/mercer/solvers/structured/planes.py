@@ -11,6 +11,8 @@ __all__ = ["PlaneSet"]
 class PlaneSet:
     """Planes of blocks of a problem, and the dual point that their multipliers make.
 
+    That is a point of the `mercer.problems.BlockSimplexProblem` of these planes, which come and go.
+
     Parameters
     ----------
     size : int
