@@ -26,7 +26,9 @@ void bind_trees(nanobind::module_& m);
 }  // namespace mercer::bind
 
 NB_MODULE(_native, m) {
-  m.doc() = "The loops NumPy cannot do. Functions and arrays, and a class where state is kept; everything is checked in Python first.";
+  m.doc() =
+      "The loops NumPy cannot do. Functions and arrays, and a class where state is kept; everything is checked in "
+      "Python first.";
   mercer::bind::bind_chains(m);
   mercer::bind::bind_cky(m);
   mercer::bind::bind_elimination(m);
