@@ -7,6 +7,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array, issparse, triu
 
 from mercer.data.symbols import symbol_keys
+from mercer.extras import require
 
 __all__ = ["Graph"]
 
@@ -315,10 +316,7 @@ class Graph:
         >>> Graph.from_networkx(ring)
         Graph(6 nodes, 6 edges, node labels, names)
         """
-        try:
-            import networkx
-        except ImportError as error:
-            raise ImportError('Graph.from_networkx needs networkx: pip install "mercer[graphs]".') from error
+        networkx = require("networkx", "Graph.from_networkx")
         if not isinstance(graph, networkx.Graph):
             raise TypeError(f"graph must be a graph of networkx, got {type(graph).__name__}.")
         if graph.is_multigraph():

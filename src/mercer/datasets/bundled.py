@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
+from mercer.extras import require
+
 _DATA = files("mercer.datasets") / "data"
 # Large ones.
 PACKED = ("leukemia",)
@@ -429,10 +431,7 @@ def _load(name: str, *, return_X_y: bool, as_frame: bool) -> Any:
     target_names, target = np.unique([row[-1] for row in rows], return_inverse=True)
     frame = None
     if as_frame:
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError(f"load_{name}(as_frame=True) needs pandas, which is not installed.") from error
+        pd = require("pandas", f"load_{name}(as_frame=True)")
         frame = pd.DataFrame(data, columns=feature_names).assign(target=target)
         data, target = frame[feature_names], frame["target"]
     if return_X_y:

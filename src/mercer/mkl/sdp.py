@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from mercer.extras import require
 from mercer.gram import MatrixGram
 from mercer.gram.checks import as_matrix, as_signs, labelled_samples
 from mercer.parameters import Number
 from mercer.problems import soft_margin
 from mercer.solvers import SMO, SolverResult
-from mercer.solvers.cones import clarabel_for
 from mercer.solvers.kernel_weights.semidefinite import DefiniteSums
 
 __all__ = ["SDPWeights", "sdp_weights"]
@@ -113,7 +113,7 @@ def sdp_weights(matrices: Sequence[Any], y: Any, C: float = 1.0, *, index: Any =
     >>> found.weights.round(3)
     array([ 0.4, -0.4])
     """
-    clarabel_for("sdp_weights")
+    require("clarabel", "sdp_weights")
     for name, value in (("C", C), ("tol", tol)):
         if wrong := Number(0, above=True).problem(value):
             raise ValueError(f"{name} {wrong}")

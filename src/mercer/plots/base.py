@@ -2,6 +2,8 @@
 
 from typing import Any, Self
 
+from mercer.extras import require
+
 
 class Display:
     """Base of the displays: the numbers of a picture, and how to draw them.
@@ -66,8 +68,4 @@ class Display:
 
 def require_pyplot(caller: str) -> Any:
     """Import ``matplotlib.pyplot``, or say which extra of the package brings it."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(f'{caller} needs matplotlib: pip install "mercer[plots]".') from error
-    return plt
+    return require("matplotlib.pyplot", caller)

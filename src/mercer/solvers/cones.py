@@ -1,22 +1,14 @@
 """Conic programmes, put together block by block and given to Clarabel."""
 
 from dataclasses import dataclass, field
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_array, csc_array, diags_array, eye_array
 
-__all__ = ["ConicProgramme", "ConicSolution", "clarabel_for"]
+from mercer.extras import require
 
-
-def clarabel_for(who: str) -> ModuleType:
-    """The package clarabel, or an error that says who needs it and where it is."""
-    try:
-        import clarabel
-    except ImportError as error:
-        raise ImportError(f"{who} needs the package clarabel; install it with pip install 'mercer[conic]'.") from error
-    return clarabel
+__all__ = ["ConicProgramme", "ConicSolution"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +43,7 @@ class ConicProgramme:
     """
 
     def __init__(self, who: str):
-        self.cones = clarabel_for(who)
+        self.cones = require("clarabel", who)
         self._linear: list[np.ndarray] = []
         self._square: list[np.ndarray] = []
         self._entries: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []

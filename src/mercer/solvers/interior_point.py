@@ -6,9 +6,9 @@ import numpy as np
 from scipy.sparse import csc_array, vstack
 
 from mercer.errors import IndefiniteError, InfeasibleError, NotSeparableError
+from mercer.extras import require
 from mercer.problems import DualProblem
 from mercer.solvers.base import Callback, SolverResult
-from mercer.solvers.cones import clarabel_for
 from mercer.solvers.steps import Run, StepSolver, whole_matrix
 
 __all__ = ["InteriorPoint"]
@@ -68,7 +68,7 @@ class InteriorPoint(StepSolver):
     def check(self, problem: DualProblem) -> None:
         """The kernel matrix must be positive semi-definite, and Clarabel installed."""
         super().check(problem)
-        clarabel_for(type(self).__name__)
+        require("clarabel", type(self).__name__)
         if not problem.gram.definite:
             raise IndefiniteError(
                 "InteriorPoint needs a positive semi-definite kernel matrix, this one has negative eigenvalues; "
@@ -103,7 +103,7 @@ class InteriorPoint(StepSolver):
 
     def _walk(self, problem: DualProblem, Q: np.ndarray, tolerance: float, run: Run) -> tuple[np.ndarray, bool]:
         """Where the package ends, put onto the constraints, and whether it may be asked for more."""
-        clarabel = clarabel_for(type(self).__name__)
+        clarabel = require("clarabel", type(self).__name__)
         settings = clarabel.DefaultSettings()
         settings.verbose = False
         settings.max_threads = 1

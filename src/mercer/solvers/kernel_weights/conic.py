@@ -6,8 +6,9 @@ import numpy as np
 from scipy.linalg.lapack import dpstrf
 from scipy.sparse import eye_array
 
+from mercer.extras import require
 from mercer.problems import DualProblem, Elastic, Groups, KernelWeightsProblem, NormBall, Simplex, WeightSet
-from mercer.solvers.cones import ConicProgramme, clarabel_for
+from mercer.solvers.cones import ConicProgramme
 from mercer.solvers.kernel_weights.base import KernelWeightsSolver, Search
 
 __all__ = ["Conic"]
@@ -55,7 +56,7 @@ class Conic(KernelWeightsSolver):
 
     def check(self, problem: KernelWeightsProblem) -> None:
         super().check(problem)
-        clarabel_for(type(self).__name__)
+        require("clarabel", type(self).__name__)
         if not isinstance(problem.weights, Simplex | Groups | NormBall | Elastic):
             raise TypeError(f"Conic needs weights in a set that it knows, got {type(problem.weights).__name__}.")
 

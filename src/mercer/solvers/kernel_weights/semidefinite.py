@@ -9,10 +9,11 @@ from scipy.linalg import eigvalsh
 from scipy.sparse import coo_array, eye_array
 
 from mercer.errors import InfeasibleError
+from mercer.extras import require
 from mercer.kernels import Indexed
 from mercer.problems import DualProblem, KernelWeightsProblem
 from mercer.solvers.base import Callback
-from mercer.solvers.cones import ConicProgramme, clarabel_for
+from mercer.solvers.cones import ConicProgramme
 from mercer.solvers.kernel_weights.base import KernelWeightsResult, KernelWeightsSolver, Search
 
 __all__ = ["DefiniteSums", "SemiDefinite"]
@@ -78,7 +79,7 @@ class SemiDefinite(KernelWeightsSolver):
         self.check_kernels(problem.stack.kernels)
         if problem.stack.ridge:
             raise ValueError(f"ridge must be 0 for {type(self).__name__}, got {problem.stack.ridge!r}.")
-        clarabel_for(type(self).__name__)
+        require("clarabel", type(self).__name__)
 
     @staticmethod
     def check_kernels(kernels: Sequence[Any]) -> None:
