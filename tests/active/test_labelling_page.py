@@ -662,9 +662,9 @@ def test_a_band_too_narrow_for_its_numbers_has_the_end_of_the_axis(look):
         "sides": CLASSES,
         "band": [-1, 1],
         "inside": 0,
-        "value": None,
     }
-    page.script("showHistogram($('values'), arguments[0])", {**histogram, "ticks": [[-1, "−1"], [0, "0"], [1, "+1"]]})
+    ticks = [[-1, "−1"], [0, "0"], [1, "+1"]]
+    page.script("showHistogram($('values'), arguments[0], null)", {**histogram, "ticks": ticks})
     assert page.text("#values svg").split() == ["3", "0", "150"]
 
 
@@ -714,7 +714,7 @@ def test_charts_are_drawn(look):
     # The frame of a chart is 258 wide, from 34, and 92 high, from 106 up.
     state = page.script("state")
     histogram, edges = state["histogram"], np.array(state["histogram"]["edges"])
-    place = 34 + 258 * (np.array([-1.0, 1.0, histogram["value"], *edges]) - edges[0]) / (edges[-1] - edges[0])
+    place = 34 + 258 * (np.array([-1.0, 1.0, state["value"], *edges]) - edges[0]) / (edges[-1] - edges[0])
     assert np.allclose(numbers("#values .shade", "x", "width"), [[place[0], place[1] - place[0]]])
     assert np.allclose(numbers("#values .mark", "x1", "x2"), place[2])
     counts = np.array(histogram["counts"])
@@ -739,6 +739,22 @@ def test_the_stopping_rule_speaks_and_does_not_force(look):
     assert page.text("#advice") == "You may stop. The budget of answers is spent. Or go on as you like."
     page.type("r")
     page.answered(2)
+
+
+def test_a_batch_is_asked_for_one_by_one(look):
+    learner = make_learner(batch=3)
+    learner.tell([0, 40], CLASSES)
+    page = look(learner)
+    marks = []
+    for n, index in enumerate(learner.query().tolist()):
+        assert page.ready().index == index
+        marks.append(float(page.find("#values .mark").get_attribute("x1")))
+        until = "" if n == 2 else f"; {3 - n} until it learns"
+        assert page.text("#progress") == f"{2 + n} answers, {39 - n} samples left{until}"
+        page.type("lr"[int(POOL[index, 0] > 0)])
+        page.answered(3 + n)
+    assert len(set(marks)) == 3  # of the same histogram
+    assert page.ready().index == learner.query()[0] and len(set(learner.gain_[2:])) == 1
 
 
 def test_a_sample_that_cannot_be_shown_is_told_so(look):

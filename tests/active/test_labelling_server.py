@@ -466,7 +466,7 @@ def test_charts_follow_the_learner(page, learner):
         _, state = client.answer()
     assert sum(state["histogram"]["counts"]) == len(POOL)
     assert state["histogram"]["inside"] == learner.in_band().sum() == state["curve"]["band"][-1]
-    assert state["histogram"]["value"] == learner.decision()[state["index"]]
+    assert state["value"] == learner.decision()[state["index"]]
     assert state["histogram"]["sides"] == CLASSES
     last = [a.predicted == a.answer for a in learner.history_[-20:]]
     assert state["curve"]["agreement"][-1] == np.mean(last)
@@ -494,6 +494,53 @@ def test_the_stopping_rule_speaks_and_does_not_force():
         assert client.answer()[1]["answers"] == 4
 
 
+def test_a_batch_is_asked_for_one_by_one_and_learnt_together(monkeypatch):
+    learner = make_learner(batch=3, budget=8, stop=None)
+    learner.tell([0, 40], CLASSES)
+    values, fits, fit = learner.decision(), [], SVC.fit
+    monkeypatch.setattr(SVC, "fit", lambda self, X, y: fits.append(len(y)) or fit(self, X, y))
+    with learner.serve(block=False, open_browser=False) as page:
+        client = Client(page)
+        first = client.state()
+        batch = learner.query(3).tolist()
+        for waiting, index in zip((3, 2, 1), batch, strict=True):
+            state = client.state()
+            assert (state["index"], state["waiting"]) == (index, waiting)
+            assert state["value"] == values[index] and state["histogram"] == first["histogram"] and fits == []
+            assert client.answer()[0] == 200
+            assert learner.labelled_[-1] == index  # told at once, and learnt after the last
+        state = client.state()
+        assert fits == [5] and state["histogram"] != first["histogram"]
+        assert state["waiting"] == 3 and state["index"] == learner.query()[0]
+        # One of the next ones is skipped; the machine learns what is there when all three are done.
+        client.act(state["question"], "skip")
+        client.answer()
+        client.answer()
+        assert len(learner.labelled_) == 7 and len(learner.skipped_) == 1 and fits == [5, 7]
+        assert np.isfinite(learner.gain_).all() and client.state()["waiting"] == 1  # the budget has one left
+        assert client.answer()[1]["advice"] == "The budget of answers is spent." and client.state()["waiting"] == 3
+    together = make_learner(stop=None)
+    together.tell([0, 40], CLASSES)
+    together.tell(batch, learner.labels_[2:5])
+    assert learner.history_[:5] == together.history_
+
+
+def test_a_correction_and_a_pause_ask_anew():
+    learner = make_learner(batch=4)
+    learner.tell([0, 40], CLASSES)
+    with learner.serve(block=False, open_browser=False) as page:
+        client = Client(page)
+        client.answer()
+        state = client.state()
+        assert state["waiting"] == 3
+        _, state = client.act(state["question"], "correct", 0, 1)
+        assert state["waiting"] == 4 and state["index"] == learner.query()[0] and learner.labels_[0] == "right"
+        with page.paused():
+            learner.tell(learner.query(2), CLASSES)
+        state = client.state()
+        assert state["waiting"] == 4 and state["index"] == learner.query()[0] and state["answers"] == 5
+
+
 def test_several_classes_have_distances():
     learner = ActiveLearner(SVC(), POOL, classes=["c", "a", "b"])
     with learner.serve(block=False, open_browser=False) as page:
@@ -504,7 +551,7 @@ def test_several_classes_have_distances():
     assert set(learner.labels_) == {"a", "b", "c"}
     assert state["histogram"]["sides"] is None and state["histogram"]["edges"][0] == 0
     assert state["histogram"]["band"] == [0, 1]
-    assert state["histogram"]["value"] == learner.closeness()[state["index"]]
+    assert state["value"] == learner.closeness()[state["index"]]
 
 
 def test_machines_without_decision_values_have_no_histogram():
@@ -567,7 +614,7 @@ def test_closed_and_opened_again_nothing_is_lost(tmp_path):
         for name in ("answers", "index", "sample", "recent", "curve", "kept"):
             assert after[name] == before[name]
         # Decision values that followed the answers and those computed at once differ by rounding.
-        assert after["histogram"]["value"] == pytest.approx(before["histogram"]["value"], rel=1e-9)
+        assert after["value"] == pytest.approx(before["value"], rel=1e-9)
         assert after["histogram"]["inside"] == before["histogram"]["inside"]
         assert client.ask("/state", **{"X-Token": old.token})[0] == 403
         assert client.answer()[1]["answers"] == 6

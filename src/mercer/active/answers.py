@@ -27,9 +27,9 @@ class Answer:
         Whether the sample lay within the margin band of the machine of before.
     objective : float
         The dual objective W of the machine with the answer; 0 before there are two classes, nan for an estimator that
-        has none, or refuses the answers, or while a fit that was interrupted has not been made up for.
+        has none, or refuses the answers, and while it has not been learnt.
     gain : float
-        By how much the answer has raised W. [CY eq 1.63] Of answers given together, their share each.
+        By how much the answer has raised W. [CY eq 1.63] Of answers learnt together, their share each.
     band : int or None
         Unlabelled samples within the margin band of the machine with the answer; None: there is no machine, or no band.
     mistakes : int
@@ -48,17 +48,17 @@ class Answer:
 
 
 class History(list[Answer]):
-    """The records of all answers. Those of the last ones are open until there is a machine that has learnt them."""
+    """The records of all answers. Those of the last ones are open until a machine has been fitted to them."""
 
     n_open: int = 0
 
     def add(self, answers: Mapping[int, Any], predicted: list[Any], inside: list[bool]) -> None:
-        """Add answers given together, with what the machine of before has said of them."""
+        """Add answers, with what the machine of before has said of them."""
         mistakes = self[-1].mistakes if self else 0
         for (number, answer), guess, within in zip(answers.items(), predicted, inside, strict=True):
             mistakes += is_mistake(guess, answer)
             self.append(Answer(len(self) + 1, number, answer, guess, within, np.nan, np.nan, None, mistakes))
-        self.n_open = len(answers)
+        self.n_open += len(answers)
 
     def outcome(self) -> dict[str, Any] | None:
         """What has come of the last answers; None: that is open, or there are none."""

@@ -17,8 +17,8 @@ from mercer.threads import limit_threads
 
 __all__ = ["Follower", "objective_of"]
 
-# Every so many turns a machine is fitted from nothing. What it is then depends on the answers alone, not on all fits
-# before: a learner that goes on from a file has to repeat the last few of them only.
+# The first fit in every so many turns is one from nothing. What the machine is then depends on the answers alone, not
+# on all fits before: a learner that goes on from a file has to repeat the last few of them only.
 RESTART = 32
 
 
@@ -60,7 +60,12 @@ class Follower:
         self.machine: Any = None
         self.objective, self.refusal = 0.0, ""
         self._answers: Mapping[int, Any] = {}
+        self._turn = 0
         self._scores: Scores | None = None
+
+    def follows(self, answers: Mapping[int, Any]) -> bool:
+        """Whether these are the answers that it was fitted to, or that were refused, last."""
+        return answers is self._answers
 
     def fit(self, answers: Mapping[int, Any], turn: int, warns: bool = True) -> None:
         """Follow answers, unless it does.
@@ -76,7 +81,7 @@ class Follower:
         warns : bool, default=True
             Whether to say so if the estimator refuses them.
         """
-        if answers is self._answers:
+        if self.follows(answers):
             return
         machine, objective = None, 0.0
         if len(set(answers.values())) > 1:
@@ -95,12 +100,13 @@ class Follower:
                     )
         if isinstance(machine, SupportVectorClassifier):
             machine._grows = False
-        self.machine, self.objective, self._answers = machine, objective, answers
+        self.machine, self.objective, self._answers, self._turn = machine, objective, answers, turn
 
     def _next(self, classes: set[Any], turn: int) -> Any:
         """A machine to fit, which starts from the last one if it can."""
         last = self.machine
-        if turn % self.restart == 0 or last is None or classes != set(last.classes_.tolist()):
+        restarts = turn // self.restart > self._turn // self.restart
+        if restarts or last is None or classes != set(last.classes_.tolist()):
             return clone(self._blank)
         machine = copy(last)
         machine._grows = True

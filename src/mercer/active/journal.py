@@ -14,14 +14,17 @@ one, which is dropped, with a warning, when the file is opened again.
 """
 
 import os
+from collections.abc import Iterable
 from typing import Any
 
 from mercer.callers import warn_caller
 from mercer.errors import JournalError
 from mercer.lines import append, as_line, lock, open_locked, read_line, sync_folder
 
-__all__ = ["AnswerJournal"]
+__all__ = ["OWN", "AnswerJournal", "named"]
 
+# What is written for a rule that has no name.
+OWN = "(own)"
 _SIGNATURE = b'{"journal": "mercer.active", "pool": '
 
 
@@ -107,6 +110,15 @@ class AnswerJournal:
                 file.truncate(self._end)
                 raise
         self._end += len(text)
+
+
+def named(rule: Any) -> Any:
+    """Rules by their names, as far as they have been given by them."""
+    if rule is None or isinstance(rule, str):
+        return rule
+    if isinstance(rule, Iterable) and all(isinstance(one, str) for one in rule):
+        return list(rule)
+    return OWN
 
 
 def _begins(line: bytes) -> bool:

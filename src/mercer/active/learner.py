@@ -1,6 +1,6 @@
 """A learner that asks for the labels it needs."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cached_property
 from numbers import Integral
 from typing import Any, Self
@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from mercer.active.answers import Answer, Told
 from mercer.active.batches import next_batch
 from mercer.active.following import Follower
-from mercer.active.journal import AnswerJournal
+from mercer.active.journal import OWN, AnswerJournal, named
 from mercer.active.lessons import Lessons
 from mercer.active.pool import Pool, Scores
 from mercer.active.rules import Random, as_rule, as_start
@@ -216,20 +216,23 @@ class ActiveLearner:
                 self._told.asked += self._choose(int(k) - len(self._told.asked))
         return np.array(self._told.asked[:k], dtype=np.int64)
 
-    def tell(self, i: Any, y: Any) -> None:
+    def tell(self, i: Any, y: Any, *, learn: bool = True) -> None:
         """Answer: the sample of number i is of class y.
 
-        The machine is fitted again at once. Several answers given together are one fit. If that is interrupted, the
-        answers are kept all the same, and learnt as soon as the machine is needed.
+        Several answers given together are one fit. If that is interrupted, the answers are kept all the same, and
+        learnt as soon as the machine is needed.
 
         Parameters
         ----------
         i : int or array of ints
         y : class or array of classes
+        learn : bool, default=True
+            Whether to fit the machine again at once. If not, that is done as soon as it is needed, for the next
+            `query` at the latest, together for all that was told until then.
         """
         new = self._told.new_answers(i, y)
         if new:
-            self._lessons.tell(new)
+            self._lessons.tell(new, learn)
 
     def skip(self, i: Any) -> None:
         """Nobody can tell: the samples of these numbers are never asked for again.
@@ -498,7 +501,7 @@ class ActiveLearner:
         The page is open to this machine alone, and to those who know its address, which ends in a token drawn anew
         every time. It needs the classes: those given to the learner, or those among its answers. Each answer is told to
         the learner before the next question appears, so that the page can be closed and opened again at any time; with
-        a `path` the program may end as well.
+        a `path` the program may end as well. The machine learns after every answer, or after every `batch` of them.
 
         Parameters
         ----------
@@ -582,18 +585,6 @@ class ActiveLearner:
         if not isinstance(self.random_state, Integral):  # drawn by chance, once
             self._seed = journal.header["settings"]["random_state"]
         self._lessons.go_on(journal)
-
-
-OWN = "(own)"
-
-
-def named(rule: Any) -> Any:
-    """Rules by their names, as far as they have been given by them."""
-    if rule is None or isinstance(rule, str):
-        return rule
-    if isinstance(rule, Iterable) and all(isinstance(one, str) for one in rule):
-        return list(rule)
-    return OWN
 
 
 def seed_of(random_state: Any) -> int:

@@ -19,7 +19,8 @@ class Lessons:
     """Answers, the machine that learns them, and a record of each: in memory, and on disk.
 
     What is told is written down first, then known, then learnt: neither a process that dies nor a fit that is
-    interrupted loses an answer. What was not learnt is made up for at the next occasion.
+    interrupted, nor one before that is still to be made up for, loses an answer. What was not learnt is learnt with
+    the answers that come next, or as soon as the machine is needed.
 
     Parameters
     ----------
@@ -40,14 +41,14 @@ class Lessons:
         self.told, self.follower, self.history = told, follower, History()
         self.journal: AnswerJournal | None = None
         self._turn = 0  # how many times there were other answers
-        self._before = 0.0  # the objective before the last answers
+        self._before = 0.0  # the objective before the answers whose records are open
 
-    def tell(self, new: dict[int, Any]) -> None:
-        """Answers that were not there before."""
-        self.follow()
+    def tell(self, new: dict[int, Any], learn: bool) -> None:
+        """Answers that were not there before; whether to learn them at once."""
         predicted, inside = self._foreseen(list(new))
         self._take({"tell": list(new), "answers": list(new.values()), "predicted": predicted, "inside": inside})
-        self.follow()
+        if learn:
+            self.follow()
 
     def correct(self, number: int, label: Any) -> None:
         """Another answer in the place of one."""
@@ -59,7 +60,7 @@ class Lessons:
         self._take({"skip": numbers})
 
     def follow(self, warns: bool = True) -> None:
-        """Learn all answers, and write down what has come of the last ones; what is done is not done again."""
+        """Learn all answers, and note what has come of those that were open; what is done is not done again."""
         self.follower.fit(self.told.answers, self._turn, warns)
         if self.history.n_open:
             has_band = self.follower.machine is not None and self.follower.has_band
@@ -75,24 +76,27 @@ class Lessons:
         """Take what a file holds, and learn it.
 
         What a machine is depends on the fits since the last one from nothing: these are repeated, and no others. Among
-        them is the one before the last, which tells what the last has gained.
+        them is the last one of which the file tells what came of it: from there the open answers have gained.
         """
-        turns = sum("skip" not in entry for entry in journal.entries)
-        first = (turns - 1) // self.follower.restart * self.follower.restart
+        turns = learnt = 0
+        for entry in journal.entries:
+            learnt = learnt if entry["before"] is None else turns
+            turns += "skip" not in entry
+        first = learnt // self.follower.restart * self.follower.restart
         for entry in journal.entries:
             if entry["before"] is not None:
+                if self._turn >= first:
+                    self.follower.fit(self.told.answers, self._turn, warns=False)
                 self.history.close(**entry["before"])
             self._keep(entry)
-            if self._turn == turns:
-                self.follow(warns=False)
-            elif self._turn >= first:
-                self.follower.fit(self.told.answers, self._turn, warns=False)
+        self.follow(warns=False)
         self.journal = journal
 
     def _take(self, entry: dict[str, Any]) -> None:
-        """Write down what is told, with what has come of the answers before, and know it."""
+        """Write down what is told, with what has come of the answers before if they are learnt, and know it."""
         if self.journal is not None:
-            self.journal.write({**entry, "before": self.history.outcome()})
+            learnt = self.follower.follows(self.told.answers)
+            self.journal.write({**entry, "before": self.history.outcome() if learnt else None})
         self._keep(entry)
 
     def _keep(self, entry: dict[str, Any]) -> None:
@@ -102,9 +106,10 @@ class Lessons:
             return
         if "tell" in entry:
             new = dict(zip(entry["tell"], entry["answers"], strict=True))
+            if not self.history.n_open:
+                self._before = self.follower.objective
             self.told.tell(new)
             self.history.add(new, entry["predicted"], entry["inside"])
-            self._before = self.follower.objective
         else:
             self.told.correct(entry["correct"], entry["answer"])
             self.history.correct(entry["correct"], entry["answer"])

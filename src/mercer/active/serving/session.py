@@ -1,4 +1,7 @@
-"""What the page shows and does: one learner, one question at a time, whoever asks."""
+"""What the page shows and does: one learner, one question at a time, whoever asks.
+
+A learner that asks for batches is told every answer at once, and learns when all of a batch are there.
+"""
 
 import threading
 from collections.abc import Iterator, Sequence
@@ -58,6 +61,9 @@ class Session:
         self._working = threading.RLock()  # around the learner
         self._publishing = threading.Lock()  # around the state, for an instant
         self._accepted: Any = None
+        self._batch: list[int] = []  # samples that were asked for together and have no answer yet
+        self._learnt: dict[str, Any] = {}  # what the page shows of the machine that has asked for them
+        self._values: np.ndarray | None = None  # and what that says of the pool
         self._order: list[int] = []  # in which samples were answered or skipped
         self.state: dict[str, Any] = {"version": 0, "question": 0}
         self._publish(self._facts(strict=True))
@@ -109,6 +115,8 @@ class Session:
                     self._look_again()
                     raise NotSaved(f"{type(error).__name__}: {error}") from error
                 # It was written down, and could not be learnt: looking again shows that.
+            # A correction may change what is worth asking for.
+            self._batch = [] if action[0] == "correct" else self._batch[1:]
             self._look_again()
             return self.state
 
@@ -132,6 +140,7 @@ class Session:
             try:
                 yield self._learner
             finally:
+                self._batch = []
                 self._look_again()
 
     # --- the learner ----------------------------------------------------------------------------------------
@@ -149,6 +158,8 @@ class Session:
         kind, *numbers = action
         if kind == "skip":
             self._learner.skip(index)
+        elif kind == "answer" and len(self._batch) > 1:
+            self._learner.tell(index, self._classes[numbers[0]], learn=False)
         elif kind == "answer":
             self._learner.tell(index, self._classes[numbers[0]])
         else:
@@ -156,7 +167,7 @@ class Session:
             (self._learner.tell if index in self._learner.skipped_ else self._learner.correct)(index, label)
 
     def _look_again(self) -> None:
-        """Ask the learner what is next. A fault is shown on the page, where the last answer can be corrected."""
+        """Ask on. A fault is shown on the page, where the last answer can be corrected."""
         self._learn_classes()
         try:
             facts = self._facts()
@@ -183,9 +194,9 @@ class Session:
     # --- what is shown --------------------------------------------------------------------------------------
 
     def _facts(self, strict: bool = False) -> dict[str, Any]:
-        learner = self._learner
-        asked = learner.query(1)
-        index = int(asked[0]) if len(asked) else None
+        if not self._batch:
+            self._ask()
+        index = self._batch[0] if self._batch else None
         return {
             "status": "finished" if index is None else "asking",
             "index": index,
@@ -194,12 +205,27 @@ class Session:
             "keys": keys_of([str(label) for label in self._classes]),
             **self._counts(),
             "window": WINDOW,
-            "curve": _curve(learner.history_),
-            "histogram": self._histogram(index),
+            "curve": _curve(self._learner.history_),
+            "kept": self._learner.path is not None,
+            **self._learnt,
+            "value": None if index is None or self._values is None else float(self._values[index]),
+        }
+
+    def _ask(self) -> None:
+        """A batch of samples from the learner, after what was told is learnt."""
+        learner = self._learner
+        size = learner.batch
+        if learner.budget is not None:  # who has spent it and goes on is asked on
+            left = learner.budget - len(learner.labelled_)
+            size = min(size, left) if left > 0 else size
+        batch = learner.query(size).tolist()
+        self._values = self._decision_values()
+        self._learnt = {
+            "histogram": self._histogram(),
             "advice": _advice(learner.stopped_),
             "message": self._refusal(),
-            "kept": learner.path is not None,
         }
+        self._batch = batch
 
     def _counts(self) -> dict[str, Any]:
         learner = self._learner
@@ -207,6 +233,7 @@ class Session:
             "answers": len(learner.labelled_),
             "skipped": len(learner.skipped_),
             "pool": n_samples(learner.pool),
+            "waiting": len(self._batch),
             "recent": self._recent(),
         }
 
@@ -237,14 +264,20 @@ class Session:
             return str(error)
         return ""
 
-    def _histogram(self, index: int | None) -> dict[str, Any] | None:
+    def _decision_values(self) -> np.ndarray | None:
         """Of two classes, the decision values of the pool; of more, the distances from the nearest hyperplane."""
         learner = self._learner
         if not learner.is_fitted or not hasattr(learner.estimator_, "decision_function"):
             return None
-        known = learner.estimator_.classes_
+        return learner.decision() if len(learner.estimator_.classes_) == 2 else learner.closeness()
+
+    def _histogram(self) -> dict[str, Any] | None:
+        """How many samples of the pool have which values."""
+        values = self._values
+        if values is None:
+            return None
+        known = self._learner.estimator_.classes_
         signed = len(known) == 2
-        values = learner.decision() if signed else learner.closeness()
         width = max(1.5, float(np.abs(values).max()) * 1.02)
         counts, edges = np.histogram(values, bins=BINS, range=(-width if signed else 0.0, width))
         ticks = [[-1, "−1"], [0, "0"], [1, "+1"]] if signed else [[0, "0"], [1, "1"]]
@@ -254,8 +287,7 @@ class Session:
             "sides": [str(label) for label in known] if signed else None,
             "band": [-1 if signed else 0, 1],
             "ticks": ticks,
-            "inside": int(np.count_nonzero(learner.in_band())),
-            "value": None if index is None else float(values[index]),
+            "inside": int(np.count_nonzero(self._learner.in_band())),
         }
 
 

@@ -211,7 +211,7 @@ function showCurve(place, answers, values, top, format, label) {
   place.replaceChildren(chart.svg);
 }
 
-function showHistogram(place, h) {
+function showHistogram(place, h, value) {
   $("values-title").textContent = h && h.sides
     ? `Decision values: ← ${h.sides[0]}, ${h.sides[1]} →` : h ? "Distances from the nearest boundary" : "Decision values of the pool";
   if (!h) {
@@ -229,8 +229,8 @@ function showHistogram(place, h) {
     const [x, y] = [chart.px(edges[i]), Math.min(chart.py(n), chart.bottom - 1)];
     chart.svg.append(draw("rect", { class: "bar", x: x + 0.4, y, width: chart.px(edges[i + 1]) - x - 0.8, height: chart.bottom - y }));
   });
-  if (h.value !== null) {
-    const x = chart.px(Math.min(Math.max(h.value, ends[0]), ends[1]));
+  if (value !== null) {
+    const x = chart.px(Math.min(Math.max(value, ends[0]), ends[1]));
     chart.svg.append(draw("line", { class: "mark", x1: x, x2: x, y1: chart.top - 8, y2: chart.bottom }));
     const anchor = x > chart.width - 70 ? "end" : "start";
     chart.svg.append(draw("text", { class: "mark-text", x: x + (anchor === "end" ? -5 : 5), y: chart.top - 4, "text-anchor": anchor }, "this one"));
@@ -269,7 +269,8 @@ function show(next, notice = "", strong = false) {
   if (changed) correcting = null;
   $("progress").textContent =
     `${count(state.answers, "answer", "answers")}${state.skipped ? `, ${state.skipped.toLocaleString("en")} skipped` : ""}, ` +
-    `${count(state.pool - state.answers - state.skipped, "sample", "samples")} left`;
+    `${count(state.pool - state.answers - state.skipped, "sample", "samples")} left` +
+    (state.waiting > 1 ? `; ${state.waiting.toLocaleString("en")} until it learns` : "");
   $("advice").hidden = !state.advice || state.status === "finished";
   $("advice").textContent = state.advice ? `You may stop. ${state.advice} Or go on as you like.` : "";
   $("kept").hidden = state.kept;
@@ -328,7 +329,7 @@ function showCharts() {
   showCurve($("agreement"), c.answers, c.agreement, 1, (v) => `${Math.round(100 * v)}%`, "Foreseen of the last answers");
   const widest = Math.max(0, ...c.band.filter((v) => v !== null));
   showCurve($("band"), c.answers, c.band, widest, short, "Samples within the margin band");
-  showHistogram($("values"), state.histogram);
+  showHistogram($("values"), state.histogram, state.value);
 }
 
 function showRecent() {
