@@ -1,7 +1,9 @@
 """Sphinx configuration. Neither the build nor the pages need a network, and a warning is an error."""
 
 import inspect
+import os
 import re
+from pathlib import Path
 
 import mercer
 
@@ -30,6 +32,11 @@ autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
+
+# Data of some studies cannot come with the package (mercer.datasets.load_dataset): it may lie beside the project.
+BESIDE = Path(__file__).parents[2] / "shared" / "datasets"
+if BESIDE.is_dir():
+    os.environ.setdefault("MERCER_DATASETS", str(BESIDE))
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",

@@ -9,9 +9,6 @@ support vectors; beyond, nothing new, or outliers that turn the hyperplane the w
 of [1]_, Cleveland heart and Ionosphere, active learning against passive, and asks how far that depends on the kernel.
 """
 
-import os
-from pathlib import Path
-
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.model_selection import StratifiedShuffleSplit
@@ -19,24 +16,16 @@ from sklearn.preprocessing import MinMaxScaler
 
 from mercer import SVC
 from mercer.active import ActiveLearner
-from mercer.datasets import load_ionosphere
+from mercer.datasets import find_file, load_ionosphere
 from mercer.kernels import RBF
 
 # %%
 # The data
 # --------
 #
-# Ionosphere comes with the package. The Cleveland file of the UCI repository does not: where it is neither in the
-# folder ``MERCER_DATASETS`` nor in ``shared/datasets`` beside the project, its picture is left out. Of the five classes
-# of the file, the first is *no disease* and the others are *disease*; samples with missing values are left out, and
-# features are brought to [0, 1].
-
-
-def find(file):
-    """Where a file with data is, or None."""
-    beside = [folder / "shared" / "datasets" for folder in Path.cwd().parents]
-    folders = [Path(os.environ["MERCER_DATASETS"])] if "MERCER_DATASETS" in os.environ else beside
-    return next((folder / file for folder in folders if (folder / file).exists()), None)
+# Ionosphere comes with the package. The Cleveland file of the UCI repository does not: where it is not in the folder
+# ``MERCER_DATASETS``, its picture is left out. Of the five classes of the file, the first is *no disease* and the
+# others are *disease*; samples with missing values are left out, and features are brought to [0, 1].
 
 
 def read_heart(path):
@@ -46,7 +35,7 @@ def read_heart(path):
 
 
 studies = {"Ionosphere": (*load_ionosphere(return_X_y=True), 250)}
-if path := find("heart_cleveland.csv"):
+if path := find_file("heart_cleveland.csv"):
     studies = {"Cleveland heart": (*read_heart(path), 200), **studies}
 else:
     print("There is no file heart_cleveland.csv: Ionosphere alone.")

@@ -14,7 +14,7 @@ from matplotlib.ticker import PercentFormatter
 from sklearn.model_selection import ShuffleSplit
 
 from mercer import SVC
-from mercer.datasets import load_ionosphere
+from mercer.datasets import load_ionosphere, make_rings
 from mercer.selection import LeaveOneOut, RadiusMargin, Span, SupportFraction, XiAlpha, criteria_curve
 
 criteria = {
@@ -35,16 +35,9 @@ machine = SVC(loss="squared_hinge", C=1.0)
 # machine for every width and asks all criteria about it.
 
 
-def rings(n, rng):
-    """Two rings around the origin that overlap."""
-    inside = rng.random(n) < 0.5
-    angle, radius = rng.uniform(0, 2 * np.pi, n), np.where(inside, 1.0, 2.0) + 0.35 * rng.normal(size=n)
-    return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)]), inside
-
-
 def draws_of_rings(n_draws=8):
-    test = rings(5_000, np.random.default_rng(99))
-    return [(*rings(100, np.random.default_rng(seed)), *test) for seed in range(n_draws)]
+    test = make_rings(5_000, random_state=99)
+    return [(*make_rings(100, random_state=seed), *test) for seed in range(n_draws)]
 
 
 def draws_of_radar_returns(n_draws=8):

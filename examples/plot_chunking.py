@@ -10,14 +10,13 @@ of five million weights, and beside it with a support vector machine for single 
 """
 
 import gzip
-import os
 from itertools import groupby
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 
 from mercer import LinearSVC
+from mercer.datasets import find_file
 from mercer.structured import Chain, StructuredSVM, TokenFeatures, chunk_f1
 
 # %%
@@ -26,15 +25,7 @@ from mercer.structured import Chain, StructuredSVM, TokenFeatures, chunk_f1
 #
 # Sections 15 to 18 of the Wall Street Journal corpus to learn from, section 20 to test; a word comes with a part of
 # speech that a program has found. They do not come with the package: where the files ``conll2000_train.txt.gz`` and
-# ``conll2000_test.txt.gz`` are neither in the folder ``MERCER_DATASETS`` nor in ``shared/datasets`` beside the project,
-# there is nothing to see below.
-
-
-def find(file):
-    """Where a file with data is, or None."""
-    beside = [folder / "shared" / "datasets" for folder in Path.cwd().parents]
-    folders = [Path(os.environ["MERCER_DATASETS"])] if "MERCER_DATASETS" in os.environ else beside
-    return next((folder / file for folder in folders if (folder / file).exists()), None)
+# ``conll2000_test.txt.gz`` are not in the folder ``MERCER_DATASETS``, there is nothing to see below.
 
 
 def read(path):
@@ -46,7 +37,7 @@ def read(path):
     return [[(word, tag) for word, tag, _ in s] for s in sentences], [[label for *_, label in s] for s in sentences]
 
 
-paths = [find(f"conll2000_{part}.txt.gz") for part in ("train", "test")]
+paths = [find_file(f"conll2000_{part}.txt.gz") for part in ("train", "test")]
 present = None not in paths
 if present:
     (X, y), (new_X, new_y) = map(read, paths)

@@ -17,24 +17,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mercer import SVC
-from mercer.datasets import load_glass, load_ionosphere, load_sonar, load_vehicle
+from mercer.datasets import (
+    load_glass,
+    load_ionosphere,
+    load_sonar,
+    load_vehicle,
+    make_checkerboard,
+    make_spirals,
+)
 from mercer.selection import TunedSVC
-
-
-def checkerboard(n_samples=400, n_fields=4):
-    """Points of a square, with the colours of a checkerboard."""
-    X = np.random.default_rng(0).uniform(0, n_fields, size=(n_samples, 2))
-    return X, np.floor(X).sum(axis=1) % 2
-
-
-def spirals(n_samples=300, n_turns=1.5):
-    """Two spirals that wind around each other, with some noise."""
-    rng = np.random.default_rng(0)
-    y = np.arange(n_samples) % 2
-    radius = np.sqrt(rng.uniform(0.02, 1, n_samples))
-    angle = 2 * np.pi * n_turns * radius + np.pi * y
-    return radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)]) + rng.normal(0, 0.02, (n_samples, 2)), y
-
 
 sets = {
     "iris": load_iris(return_X_y=True),
@@ -45,8 +36,8 @@ sets = {
     "sonar": load_sonar(return_X_y=True),
     "glass": load_glass(return_X_y=True),
     "vehicle": load_vehicle(return_X_y=True),
-    "checkerboard": checkerboard(),
-    "spirals": spirals(),
+    "checkerboard": make_checkerboard(random_state=0),
+    "spirals": make_spirals(random_state=0),
 }
 
 # %%

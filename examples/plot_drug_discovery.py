@@ -14,10 +14,10 @@ gained, and the rules differ less.
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.ticker import PercentFormatter
-from scipy.sparse import csr_array
 
 from mercer import SVC
 from mercer.active import ActiveLearner
+from mercer.datasets import make_compounds
 from mercer.kernels import Tanimoto
 
 # %%
@@ -28,34 +28,6 @@ from mercer.kernels import Tanimoto
 # families that share a scaffold, of which each compound has a part, besides shapes of its own. What binds are shapes
 # that fit the protein; families have few or many of them. Those compounds are active that have most, give or take the
 # noise of the assay. So actives are alike, and have inactive relatives.
-
-N_FEATURES = 139_351
-
-
-def make_compounds(n_samples, n_active, seed):
-    """Sparse binary features, and 1 for an active compound."""
-    rng = np.random.default_rng(seed)
-    frequency = 1.0 / (50.0 + np.arange(N_FEATURES))
-    up_to = np.cumsum(frequency) / np.sum(frequency)
-
-    def shapes(n):
-        return np.searchsorted(up_to, rng.random(n))
-
-    fitting = rng.choice(N_FEATURES, 300, replace=False)
-    scaffolds = [
-        np.union1d(shapes(1200), fitting[rng.random(len(fitting)) < rng.random() ** 4]) for _ in range(n_samples // 12)
-    ]
-    rows = []
-    for family in rng.integers(len(scaffolds), size=n_samples):
-        part = rng.random(len(scaffolds[family])) < 0.6
-        rows.append(np.union1d(scaffolds[family][part], shapes(600)))
-    ends = np.cumsum([0, *map(len, rows)])
-    X = csr_array((np.ones(ends[-1]), np.concatenate(rows), ends), shape=(n_samples, N_FEATURES))
-    binding = X[:, fitting].sum(axis=1) + 30.0 * rng.normal(size=n_samples)
-    y = np.zeros(n_samples, dtype=int)
-    y[np.argsort(binding)[-n_active:]] = 1
-    return X, y
-
 
 # %%
 # Screening
@@ -99,7 +71,7 @@ def needed(hits, share):
 
 figure, axes = plt.subplots(ncols=2, figsize=(11, 4.6), layout="constrained")
 for ax, (n_samples, n_active) in zip(axes, ((1316, 39), (634, 150)), strict=True):
-    X, y = make_compounds(n_samples, n_active, seed=0)
+    X, y = make_compounds(n_samples, n_active=n_active, random_state=0)
     K = Tanimoto()(X)
     print(f"\n{n_active} active of {n_samples} compounds, {X.nnz / n_samples:.0f} features each")
     orders = {rule: [screen(K, y, rule, seed) for seed in range(N_STARTS)] for rule in RULES}

@@ -13,6 +13,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from mercer import SVC
 from mercer.data import Graph
+from mercer.datasets import make_molecules
 from mercer.kernels import Diffusion, EdgeHistogram, ShortestPath, VertexHistogram, WeisfeilerLehman
 
 # %%
@@ -22,35 +23,19 @@ from mercer.kernels import Diffusion, EdgeHistogram, ShortestPath, VertexHistogr
 # A ring of six atoms grows branches at random, up to three bonds an atom. Some ends become oxygen. One atom with two
 # bonds becomes nitrogen: in the ring, or in a branch. Which of the two is the class.
 
-rng = np.random.default_rng(0)
-
-
-def molecule(place):
-    atoms = nx.cycle_graph(6)
-    for new in range(6, rng.integers(14, 19)):
-        atoms.add_edge(new, int(rng.choice([atom for atom in atoms if atoms.degree(atom) < 3])))
-    between = [atom for atom in atoms if atoms.degree(atom) == 2 and (atom < 6) == (place == "ring")]
-    if not between:
-        return molecule(place)
-    kinds = {atom: "O" if atoms.degree(atom) == 1 and rng.random() < 0.3 else "C" for atom in atoms}
-    kinds[int(rng.choice(between))] = "N"
-    nx.set_node_attributes(atoms, kinds, "atom")
-    return atoms
-
-
-places = np.repeat(["ring", "branch"], 100)
-molecules = [molecule(place) for place in places]
-graphs = [Graph.from_networkx(one, node_label="atom") for one in molecules]
+graphs, in_ring = make_molecules(200, random_state=0)
+places = np.where(in_ring, "ring", "branch")
 print(graphs[0])
 
 colours = {"C": "lightgrey", "N": "C0", "O": "C3"}
 _, axes = plt.subplots(2, 4, figsize=(9, 4.8), layout="constrained")
 for row, place in zip(axes, ("ring", "branch"), strict=True):
     for ax, number in zip(row, np.flatnonzero(places == place), strict=False):
-        kinds = nx.get_node_attributes(molecules[number], "atom")
+        bonds, kinds = nx.Graph(graphs[number].edges.tolist()), dict(enumerate(graphs[number].node_labels))
         nx.draw(
-            molecules[number],
-            nx.kamada_kawai_layout(molecules[number], pos=nx.planar_layout(molecules[number])),
+            bonds,
+            nx.kamada_kawai_layout(bonds, pos=nx.planar_layout(bonds)),
+            nodelist=list(kinds),
             ax=ax,
             labels={atom: kind for atom, kind in kinds.items() if kind != "C"},
             node_color=[colours[kind] for kind in kinds.values()],

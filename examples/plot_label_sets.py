@@ -9,14 +9,13 @@ exactly. The pairs are those of a tree, chosen by what labels tell about each ot
 """
 
 import csv
-import os
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.model_selection import KFold
 
 from mercer import LinearSVC
+from mercer.datasets import find_file
 from mercer.structured import Multilabel, StructuredSVM
 
 # %%
@@ -25,15 +24,7 @@ from mercer.structured import Multilabel, StructuredSVM
 #
 # 54 drugs, 26 nuclear receptors and who binds whom, from the collection of Yamanishi and others [2]_, with similarities
 # of drugs by their structure. The files ``dti_nr_interactions.csv`` and ``dti_nr_kernel_drugs.csv`` do not come with
-# the package: where they are neither in the folder ``MERCER_DATASETS`` nor in ``shared/datasets`` beside the project,
-# there is nothing to see below.
-
-
-def find(file):
-    """Where a file with data is, or None."""
-    beside = [folder / "shared" / "datasets" for folder in Path.cwd().parents]
-    folders = [Path(os.environ["MERCER_DATASETS"])] if "MERCER_DATASETS" in os.environ else beside
-    return next((folder / file for folder in folders if (folder / file).exists()), None)
+# the package: where they are not in the folder ``MERCER_DATASETS``, there is nothing to see below.
 
 
 def read(path):
@@ -43,7 +34,7 @@ def read(path):
     return [row[0] for row in rows[1:]], rows[0][1:], np.array([[float(cell) for cell in row[1:]] for row in rows[1:]])
 
 
-paths = [find(f"dti_nr_{part}.csv") for part in ("interactions", "kernel_drugs")]
+paths = [find_file(f"dti_nr_{part}.csv") for part in ("interactions", "kernel_drugs")]
 present = None not in paths
 if present:
     receptors, drugs, binds = read(paths[0])

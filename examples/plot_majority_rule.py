@@ -13,14 +13,9 @@ import numpy as np
 
 from mercer import SVC
 from mercer.active import ActiveLearner
+from mercer.datasets import make_majority_rule
 
-N_RUNS, N_SAMPLES, N_BITS = 100, 200, 20
-
-
-def strings(rng):
-    X = rng.integers(0, 2, size=(N_SAMPLES, N_BITS)).astype(float)
-    return X, np.where(X.sum(axis=1) > N_BITS / 2, +1, -1)
-
+N_RUNS, N_SAMPLES = 100, 200
 
 # %%
 # A run
@@ -35,7 +30,7 @@ def strings(rng):
 def run(seed, **asking):
     """Answers, test errors and mistakes so far after every fit, and the mistakes on what was not asked for."""
     rng = np.random.default_rng(seed)
-    (X, y), (X_test, y_test) = strings(rng), strings(rng)
+    (X, y), (X_test, y_test) = (make_majority_rule(N_SAMPLES, random_state=rng) for _ in range(2))
     learner = ActiveLearner(SVC("linear", C=np.inf), X, oracle=y, random_state=seed, **asking)
     first = [np.argmax(y > 0), np.argmax(y < 0)]
     learner.tell(first, y[first])

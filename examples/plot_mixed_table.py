@@ -9,14 +9,13 @@ generated, so that it is known which columns matter; what the page shows is whet
 """
 
 import matplotlib.pyplot as plt
-import networkx as nx
 import numpy as np
 import pandas as pd
 from matplotlib.ticker import PercentFormatter
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from mercer import SVC, MKLClassifier
-from mercer.data import Graph
+from mercer.datasets import make_molecules, make_sequences
 from mercer.kernels import RBF, On, Spectrum, WeisfeilerLehman
 from mercer.mkl import weights_path
 from mercer.plots import KernelWeightsDisplay
@@ -30,42 +29,25 @@ from mercer.plots import KernelWeightsDisplay
 # can tell alone. The batch number, as letters, the readings of the plate and the barcode are noise.
 
 rng = np.random.default_rng(0)
-LETTERS, MOTIF = list("ACDEFGHIKLMNPQRSTVWY"), "WKRGD"
-
-
-def sequence(motif):
-    """Thirty letters by chance, with or without the motif somewhere."""
-    letters = "".join(rng.choice(LETTERS, 30))
-    at = rng.integers(len(letters) - len(MOTIF))
-    return letters[:at] + MOTIF + letters[at + len(MOTIF) :] if motif else letters
-
-
-def molecule(in_ring):
-    """A ring of six atoms with branches; one atom that has two bonds is nitrogen."""
-    atoms = nx.cycle_graph(6)
-    for new in range(6, rng.integers(12, 16)):
-        atoms.add_edge(new, int(rng.choice([atom for atom in atoms if atoms.degree(atom) < 3])))
-    between = [atom for atom in atoms if atoms.degree(atom) == 2 and (atom < 6) == in_ring]
-    if not between:
-        return molecule(in_ring)
-    nitrogen = int(rng.choice(between))
-    nx.set_node_attributes(atoms, {atom: "N" if atom == nitrogen else "C" for atom in atoms}, "atom")
-    return Graph.from_networkx(atoms, node_label="atom")
 
 
 def screen(n_rows):
     """A table of so many rows, and which of them are hits."""
-    motif, in_ring, far = rng.random((3, n_rows)) < 0.5
+    sequences, motif = make_sequences(n_rows, random_state=rng)
+    molecules, in_ring = make_molecules(n_rows, n_atoms=(12, 15), oxygen=0.0, random_state=rng)
+    shuffled = rng.permutation(n_rows)  # the motif and the place of the nitrogen are independent
+    molecules, in_ring = [molecules[number] for number in shuffled], in_ring[shuffled]
+    far = rng.random(n_rows) < 0.5
     direction = rng.normal(size=(n_rows, 3))
     direction /= np.linalg.norm(direction, axis=1, keepdims=True)
     expression = np.where(far, 2.5, 1.0)[:, np.newaxis] * direction + 0.2 * rng.normal(size=(n_rows, 3))
     table = pd.DataFrame(expression, columns=["expr1", "expr2", "expr3"])
-    table["seq"] = [sequence(one) for one in motif]
-    table["graph"] = [molecule(bool(one)) for one in in_ring]
+    table["seq"] = sequences
+    table["graph"] = molecules
     table["batch"] = ["".join(rng.choice(list("ABCD"), 12)) for _ in range(n_rows)]
-    table["barcode"] = ["".join(rng.choice(LETTERS, 20)) for _ in range(n_rows)]
+    table["barcode"] = ["".join(rng.choice(list("ACDEFGHIKLMNPQRSTVWY"), 20)) for _ in range(n_rows)]
     table[["plate1", "plate2"]] = rng.normal(size=(n_rows, 2))
-    return table, motif.astype(int) + in_ring + far >= 2
+    return table, motif + in_ring + far >= 2
 
 
 X, y = screen(400)

@@ -14,15 +14,14 @@ machine for single letters.
 
 import csv
 import gzip
-import os
 from itertools import groupby
 from operator import itemgetter
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 
 from mercer import LinearSVC
+from mercer.datasets import find_file
 from mercer.structured import Chain, StructuredSVM
 
 # %%
@@ -30,15 +29,8 @@ from mercer.structured import Chain, StructuredSVM
 # --------
 #
 # 6877 words in ten folds, letters as 16 x 8 black and white pixels; the first letters of words, capitals, were left out
-# by those who made the set. It does not come with the package: where ``ocr_letters.csv.gz`` is neither in the folder
-# ``MERCER_DATASETS`` nor in ``shared/datasets`` beside the project, there is nothing to see below.
-
-
-def find(file):
-    """Where a file with data is, or None."""
-    beside = [folder / "shared" / "datasets" for folder in Path.cwd().parents]
-    folders = [Path(os.environ["MERCER_DATASETS"])] if "MERCER_DATASETS" in os.environ else beside
-    return next((folder / file for folder in folders if (folder / file).exists()), None)
+# by those who made the set. It does not come with the package: where ``ocr_letters.csv.gz`` is not in the folder
+# ``MERCER_DATASETS``, there is nothing to see below.
 
 
 def read(path):
@@ -49,7 +41,7 @@ def read(path):
     return X, ["".join(row["letter"] for row in word) for word in words], np.array([int(w[0]["fold"]) for w in words])
 
 
-path = find("ocr_letters.csv.gz")
+path = find_file("ocr_letters.csv.gz")
 if path:
     X, y, fold = read(path)
     print(f"{len(X)} words, {sum(map(len, y))} letters, {len(set(''.join(y)))} different ones")

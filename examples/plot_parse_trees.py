@@ -8,14 +8,13 @@ for which the right tree is ahead of all others, by more the more of their const
 This page parses the sentence of figure 2.5 of [1]_, and then some of the web.
 """
 
-import os
 import time
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 
 from mercer.data import Tree
+from mercer.datasets import find_file
 from mercer.plots import TreeDisplay
 from mercer.structured import Parser, StructuredSVM, bracket_f1, read_conllu
 
@@ -81,21 +80,14 @@ plt.show()
 # --------------------
 #
 # The English Web Treebank of Universal Dependencies [2]_ does not come with the package: where the files
-# ``ud_english_ewt_dev.conllu.gz`` and ``ud_english_ewt_test.conllu.gz`` are neither in the folder ``MERCER_DATASETS``
-# nor in ``shared/datasets`` beside the project, there is nothing to see below. Its trees say for every word which other
-# word it depends on. Where dependencies do not cross, a word with all that depends on it is a constituent: it takes
-# what is to its left, one word or phrase after the other, and then what is to its right. A prime is for a word with
-# what it takes on its left, a P for one that takes something on its right.
+# ``ud_english_ewt_dev.conllu.gz`` and ``ud_english_ewt_test.conllu.gz`` are not in the folder ``MERCER_DATASETS``,
+# there is nothing to see below. Its trees say for every word which other word it depends on. Where dependencies do not
+# cross, a word with all that depends on it is a constituent: it takes what is to its left, one word or phrase after the
+# other, and then what is to its right. A prime is for a word with what it takes on its left, a P for one that takes
+# something on its right.
 
 
-def find(file):
-    """Where a file with data is, or None."""
-    beside = [folder / "shared" / "datasets" for folder in Path.cwd().parents]
-    folders = [Path(os.environ["MERCER_DATASETS"])] if "MERCER_DATASETS" in os.environ else beside
-    return next((folder / file for folder in folders if (folder / file).exists()), None)
-
-
-paths = [find(f"ud_english_ewt_{part}.conllu.gz") for part in ("dev", "test")]
+paths = [find_file(f"ud_english_ewt_{part}.conllu.gz") for part in ("dev", "test")]
 present = None not in paths
 if present:
     banks = [[tree.without_punctuation() for tree in read_conllu(path) if tree.projective] for path in paths]

@@ -10,14 +10,13 @@ long [2]_ [3]_.
 """
 
 import csv
-import os
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.model_selection import GridSearchCV, KFold
 
 from mercer import LinearSVC
+from mercer.datasets import find_file
 from mercer.features import ExplicitFeatures
 from mercer.kernels import Spectrum
 from mercer.plots import TaxonomyDisplay
@@ -27,16 +26,8 @@ from mercer.structured import Multiclass, StructuredSVM, Taxonomy
 # The data
 # --------
 #
-# The questions do not come with the package: where ``trec_questions_train.csv`` and ``trec_questions_test.csv`` are
-# neither in the folder ``MERCER_DATASETS`` nor in ``shared/datasets`` beside the project, there is nothing to see
-# below.
-
-
-def find(file):
-    """Where a file with data is, or None."""
-    beside = [folder / "shared" / "datasets" for folder in Path.cwd().parents]
-    folders = [Path(os.environ["MERCER_DATASETS"])] if "MERCER_DATASETS" in os.environ else beside
-    return next((folder / file for folder in folders if (folder / file).exists()), None)
+# The questions do not come with the package: where ``trec_questions_train.csv`` and ``trec_questions_test.csv`` are not
+# in the folder ``MERCER_DATASETS``, there is nothing to see below.
 
 
 def read(path):
@@ -46,7 +37,7 @@ def read(path):
     return [row["text"].lower().split() for row in rows], np.array([f"{row['class']}:{row['fine']}" for row in rows])
 
 
-paths = [find(f"trec_questions_{part}.csv") for part in ("train", "test")]
+paths = [find_file(f"trec_questions_{part}.csv") for part in ("train", "test")]
 present = None not in paths
 if present:
     (questions, y), (new_questions, new_y) = map(read, paths)

@@ -10,14 +10,13 @@ helices, all of sheets, and so on.
 """
 
 import csv
-import os
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 
 from mercer import LinearSVC
 from mercer.data import residue_composition
+from mercer.datasets import find_file
 from mercer.kernels import RBF, GappedKmer, LocalAlignment, Mismatch, Spectrum
 from mercer.structured import Ranking, StructuredSVM
 
@@ -26,16 +25,9 @@ from mercer.structured import Ranking, StructuredSVM
 # --------
 #
 # The sequences of Ding and Dubchak [2]_ do not come with the package: where the files ``ding_dubchak_train.csv`` and
-# ``ding_dubchak_test.csv`` are neither in the folder ``MERCER_DATASETS`` nor in ``shared/datasets`` beside the project,
-# there is nothing to see below. Test proteins that are in the training set, too, are left out. Folds have the numbers 1
-# to 27: 1 to 6 are of helices, 7 to 15 of sheets, 16 to 24 of both in turn, the last three of both apart.
-
-
-def find(file):
-    """Where a file with data is, or None."""
-    beside = [folder / "shared" / "datasets" for folder in Path.cwd().parents]
-    folders = [Path(os.environ["MERCER_DATASETS"])] if "MERCER_DATASETS" in os.environ else beside
-    return next((folder / file for folder in folders if (folder / file).exists()), None)
+# ``ding_dubchak_test.csv`` are not in the folder ``MERCER_DATASETS``, there is nothing to see below. Test proteins that
+# are in the training set, too, are left out. Folds have the numbers 1 to 27: 1 to 6 are of helices, 7 to 15 of sheets,
+# 16 to 24 of both in turn, the last three of both apart.
 
 
 def read(path, without=()):
@@ -52,7 +44,7 @@ def relevances(fold, known):
     return same_kind.astype(int) + same_fold
 
 
-paths = [find(f"ding_dubchak_{part}.csv") for part in ("train", "test")]
+paths = [find_file(f"ding_dubchak_{part}.csv") for part in ("train", "test")]
 present = None not in paths
 if present:
     proteins, fold = read(paths[0])

@@ -15,16 +15,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from mercer import SVC, GaussianProcessRegressor, NuSVR, RelevanceVectorClassifier, RelevanceVectorRegressor
+from mercer.datasets import make_overlapping_classes, make_sinusoid
 from mercer.kernels import RBF
 from mercer.solvers.sparse_bayes import best_precision, gain_at
 
-x = np.linspace(0.0, 1.0, 10)
 kernel = RBF(gamma=10.0)
 tube, sparse = NuSVR(kernel, C=1.0, nu=0.4), RelevanceVectorRegressor(kernel)
-
-
-def noisy(seed):
-    return np.sin(2 * np.pi * x) + 0.3 * np.random.default_rng(seed).normal(size=10)
 
 
 def draw(ax, grid, mean, spread, chosen, title):
@@ -36,11 +32,15 @@ def draw(ax, grid, mean, spread, chosen, title):
     ax.set(title=title, xlim=grid[[0, -1]], ylim=(-2.2, 2.2))
 
 
-counts = [[len(machine.fit(x[:, None], noisy(seed)).support_) for machine in (tube, sparse)] for seed in range(100)]
+counts = [
+    [len(machine.fit(*make_sinusoid(10, random_state=seed)).support_) for machine in (tube, sparse)]
+    for seed in range(100)
+]
 print("100 draws: {:.1f} support vectors, {:.1f} relevance vectors in the mean".format(*np.mean(counts, axis=0)))
 
-t = noisy(4)
-support, relevance = tube.fit(x[:, None], t), sparse.fit(x[:, None], t)
+X, t = make_sinusoid(10, random_state=4)
+x = X.ravel()
+support, relevance = tube.fit(X, t), sparse.fit(X, t)
 print(f"this one: {len(support.support_)} support vectors, half width of the tube {support.epsilon_:.2f}")
 deviation = np.sqrt(relevance.noise_variance_)
 print(f"this one: {len(relevance.relevance_)} relevance vectors, deviation of the noise {deviation:.2f}")
@@ -62,8 +62,8 @@ axes[0].legend(loc="lower left")
 # are needed for a prediction.
 
 far = np.linspace(-1.0, 2.0, 400)
-augmented = RelevanceVectorRegressor(kernel, variance="augmented").fit(x[:, None], t)
-process = GaussianProcessRegressor(kernel, optimize=["amplitude", "noise"]).fit(x[:, None], t)
+augmented = RelevanceVectorRegressor(kernel, variance="augmented").fit(X, t)
+process = GaussianProcessRegressor(kernel, optimize=["amplitude", "noise"]).fit(X, t)
 
 figure, axes = plt.subplots(ncols=3, figsize=(12, 3.5), sharey=True, layout="constrained")
 predictions = (
@@ -128,15 +128,12 @@ axes[0].set_ylabel("gain of the log evidence")
 # is the probability of the second class, averaged over what the samples leave of the weights; for the support vector
 # machine, of which there is none, the lines are those of the margin.
 
-rng = np.random.default_rng(0)
-centers = np.array([[-0.8, 0.3], [0.9, 0.6], [-0.1, 1.3], [0.2, -0.5]])
-labels = np.repeat([0, 0, 1, 1], 50)
-X = centers[np.repeat(np.arange(4), 50)] + 0.45 * rng.normal(size=(200, 2))
+X, labels = make_overlapping_classes(200, random_state=0)
 support = SVC(RBF(gamma=1.0), C=1.0).fit(X, labels)
 relevance = RelevanceVectorClassifier(RBF(gamma=1.0)).fit(X, labels)
 print(f"support vectors: {len(support.support_)}, relevance vectors: {len(relevance.relevance_)} of {len(X)} samples")
 
-across, up = np.meshgrid(np.linspace(-2.2, 2.3, 150), np.linspace(-2.5, 2.7, 150))
+across, up = np.meshgrid(np.linspace(-2.6, 2.7, 150), np.linspace(-2.4, 2.4, 150))
 points = np.column_stack([across.ravel(), up.ravel()])
 figure, axes = plt.subplots(ncols=2, figsize=(12, 5), sharey=True, layout="constrained")
 decision = support.decision_function(points).reshape(across.shape)

@@ -1,12 +1,18 @@
 import sys
+from importlib.resources import files
 
 import numpy as np
 import pytest
 
+import mercer.datasets
 from mercer.datasets import (
+    load_breast_cytology,
+    load_concrete,
+    load_german_credit,
     load_glass,
     load_ionosphere,
     load_leukemia,
+    load_multiple_features,
     load_promoters,
     load_sonar,
     load_splice,
@@ -129,3 +135,80 @@ def test_strings(load, length, letters, counts):
     X, y = load(return_X_y=True)
     assert X == bunch.data
     np.testing.assert_array_equal(y, bunch.target)
+
+
+def test_breast_cytology():
+    bunch = load_breast_cytology()
+    assert bunch.data.shape == (699, 9)
+    missing = np.isnan(bunch.data)
+    assert missing.sum() == 16
+    assert missing.sum(axis=0).tolist() == [16 * (name == "bare_nuclei") for name in bunch.feature_names]
+    assert (np.nanmin(bunch.data), np.nanmax(bunch.data)) == (1, 10)
+    assert dict(zip(bunch.target_names.tolist(), np.bincount(bunch.target).tolist(), strict=True)) == {
+        "benign": 458,
+        "malignant": 241,
+    }
+    assert bunch.data[0].tolist() == [5, 1, 1, 1, 2, 1, 3, 1, 1]
+
+
+def test_concrete_is_a_regression():
+    bunch = load_concrete()
+    assert bunch.data.shape == (1030, 8)
+    assert bunch.target.dtype == np.float64
+    assert bunch.target[0] == 79.99
+    assert bunch.target.mean() == pytest.approx(35.818, abs=1e-3)
+    assert "target_names" not in bunch
+    assert load_concrete(as_frame=True).frame.shape == (1030, 9)
+
+
+def test_german_credit_has_numbers_and_categories():
+    bunch = load_german_credit()
+    assert bunch.data.shape == (1000, 20)
+    assert bunch.data.dtype == object
+    kinds = [{type(value) for value in column} for column in bunch.data.T]
+    assert sum(kind == {float} for kind in kinds) == 7
+    assert sum(kind == {str} for kind in kinds) == 13
+    assert np.bincount(bunch.target).tolist() == [300, 700]
+    assert bunch.target_names.tolist() == ["bad", "good"]
+    X, _ = load_german_credit(return_X_y=True, as_frame=True)
+    assert X["duration"].dtype == np.float64
+    assert X["checking"].iloc[0] == "A11"
+
+
+def test_multiple_features():
+    bunch = load_multiple_features()
+    assert bunch.data.shape == (2000, 649)
+    assert bunch.data.dtype == np.float64
+    assert np.isfinite(bunch.data).all()
+    assert np.bincount(bunch.target).tolist() == [200] * 10
+    assert bunch.target_names.tolist() == list(range(10))
+    assert [name for names in bunch.groups.values() for name in names] == bunch.feature_names
+    assert bunch.data[0, [0, 76, 292, 356 + 1, 596, 643]].tolist() == [0.065882, 98, -10.297, 3, 0.011033, 1]
+    X, y = load_multiple_features(return_X_y=True, as_frame=True)
+    assert list(X.columns) == bunch.feature_names
+    np.testing.assert_array_equal(X, bunch.data)
+    np.testing.assert_array_equal(y, bunch.target)
+
+
+LOADERS = [name for name in mercer.datasets.__all__ if name.startswith("load_") and name != "load_dataset"]
+
+
+@pytest.mark.parametrize("name", LOADERS)
+def test_descriptions(name):
+    """Each says its licence, and how many samples there are."""
+    bunch = getattr(mercer.datasets, name)()
+    assert "CC BY 4.0" in bunch.DESCR or "LGPL" in bunch.DESCR
+    assert "**Origin and licence.**" in bunch.DESCR
+    assert f":Samples: {len(bunch.target)}" in bunch.DESCR
+    assert len(bunch.feature_names) == len(set(bunch.feature_names))
+    pattern = bunch.filename.partition("*")[0]
+    assert any(file.name.startswith(pattern) for file in (files("mercer.datasets") / "data").iterdir())
+
+
+def test_all_files_are_loaded_and_small():
+    data = [file for file in (files("mercer.datasets") / "data").iterdir() if file.name.endswith((".csv", ".gz"))]
+    known = {name.removeprefix("load_") for name in LOADERS}
+    assert {file.name.partition(".")[0] for file in data} == known - {"multiple_features"} | {
+        f"multiple_features_{group}" for group in load_multiple_features().groups
+    }
+    assert sum(len(file.read_bytes()) for file in data) < 3_000_000

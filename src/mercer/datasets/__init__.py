@@ -1,21 +1,57 @@
-"""Small data sets that come with the package, each with its origin and licence beside it."""
+"""Small data sets with their origin and licence, samples drawn by rules, and loaders of files that you have."""
 
 from mercer.datasets.bundled import (
+    load_breast_cytology,
+    load_concrete,
+    load_german_credit,
     load_glass,
     load_ionosphere,
     load_leukemia,
+    load_multiple_features,
     load_promoters,
     load_sonar,
     load_splice,
     load_vehicle,
 )
+from mercer.datasets.files import StandInWarning, find_file, load_dataset
+from mercer.datasets.generators import (
+    make_checkerboard,
+    make_compounds,
+    make_ellipse,
+    make_majority_rule,
+    make_molecules,
+    make_overlapping_classes,
+    make_rings,
+    make_sequences,
+    make_sinusoid,
+    make_spirals,
+    make_two_clusters,
+)
 
 __all__ = [
+    "StandInWarning",
+    "find_file",
+    "load_breast_cytology",
+    "load_concrete",
+    "load_dataset",
+    "load_german_credit",
     "load_glass",
     "load_ionosphere",
     "load_leukemia",
+    "load_multiple_features",
     "load_promoters",
     "load_sonar",
     "load_splice",
     "load_vehicle",
+    "make_checkerboard",
+    "make_compounds",
+    "make_ellipse",
+    "make_majority_rule",
+    "make_molecules",
+    "make_overlapping_classes",
+    "make_rings",
+    "make_sequences",
+    "make_sinusoid",
+    "make_spirals",
+    "make_two_clusters",
 ]

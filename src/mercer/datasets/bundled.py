@@ -1,6 +1,5 @@
-"""Loaders of the data sets in ``data/``: a CSV file whose last column is the class, and its description."""
+"""Loaders of the data sets in ``data/``: a CSV file with a column for the class or the target, and its description."""
 
-import csv
 import gzip
 from importlib.resources import files
 from typing import Any
@@ -8,11 +7,24 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
+from mercer.datasets.tables import Table, parse_table
 from mercer.extras import require
 
+__all__ = [
+    "load_breast_cytology",
+    "load_concrete",
+    "load_german_credit",
+    "load_glass",
+    "load_ionosphere",
+    "load_leukemia",
+    "load_multiple_features",
+    "load_promoters",
+    "load_sonar",
+    "load_splice",
+    "load_vehicle",
+]
+
 _DATA = files("mercer.datasets") / "data"
-# Large ones.
-PACKED = ("leukemia",)
 
 
 def load_ionosphere(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
@@ -421,28 +433,285 @@ def load_leukemia(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     return _load("leukemia", return_X_y=return_X_y, as_frame=as_frame)
 
 
+def load_breast_cytology(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
+    """Load gradings of cells from lumps of the breast, a two-class problem with missing values.
+
+    699 samples of cells, each graded in nine properties by whole numbers from 1 to 10 [1]_. 16 values of one feature
+    are missing, and are nan: for a support vector machine they have to be filled in, such as by the values of nearest
+    neighbours ([2]_, section 1.6).
+
+    Parameters
+    ----------
+    return_X_y : bool, default=False
+        Return ``(data, target)`` instead of a Bunch.
+    as_frame : bool, default=False
+        Give the data as a pandas DataFrame and the target as a Series. Needs pandas.
+
+    Returns
+    -------
+    data : :class:`~sklearn.utils.Bunch`
+        With the attributes
+
+        data : ndarray or DataFrame of shape (699, 9)
+            The samples.
+        target : ndarray or Series of shape (699,)
+            0 for benign, 1 for malignant.
+        feature_names : list of str
+            ``"clump_thickness"``, ``"cell_size"`` and so on.
+        target_names : ndarray of shape (2,)
+            ``["benign", "malignant"]``, so that ``target_names[target]`` are the labels.
+        frame : DataFrame of shape (699, 10)
+            Data and target together, only with ``as_frame=True``, otherwise None.
+        DESCR : str
+            The description, with origin and licence.
+        filename, data_module : str
+            Where the file is.
+    (data, target) : tuple, if ``return_X_y=True``
+        The samples and their classes.
+
+    See Also
+    --------
+    sklearn.datasets.load_breast_cancer : Later data of the same clinic, measured in images.
+    sklearn.impute.KNNImputer : Fills in missing values by those of neighbours.
+
+    Notes
+    -----
+    Distributed under the Creative Commons Attribution 4.0 licence (CC BY 4.0) by the UCI Machine Learning
+    Repository; created by W. H. Wolberg, 1992.
+
+    References
+    ----------
+    .. [1] W. H. Wolberg, O. L. Mangasarian, Multisurface method of pattern separation for medical diagnosis applied
+       to breast cytology, Proceedings of the National Academy of Sciences 87, 1990, 9193-9196.
+    .. [2] C. Campbell, Y. Ying, Learning with Support Vector Machines, 2011.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.datasets import load_breast_cytology
+    >>> X, y = load_breast_cytology(return_X_y=True)
+    >>> X.shape, int(np.isnan(X).sum())
+    ((699, 9), 16)
+    """
+    return _load("breast_cytology", return_X_y=return_X_y, as_frame=as_frame)
+
+
+def load_concrete(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
+    """Load the strength of concrete, a regression problem.
+
+    1030 mixtures, each described by the amounts of seven ingredients and its age in days; the target is the
+    compressive strength in megapascals [1]_. Some rows occur more than once: shuffle them before splitting.
+
+    Parameters
+    ----------
+    return_X_y : bool, default=False
+        Return ``(data, target)`` instead of a Bunch.
+    as_frame : bool, default=False
+        Give the data as a pandas DataFrame and the target as a Series. Needs pandas.
+
+    Returns
+    -------
+    data : :class:`~sklearn.utils.Bunch`
+        With the attributes
+
+        data : ndarray or DataFrame of shape (1030, 8)
+            The samples.
+        target : ndarray or Series of shape (1030,)
+            The strength.
+        feature_names : list of str
+            ``"cement"``, ``"blast_furnace_slag"`` and so on.
+        frame : DataFrame of shape (1030, 9)
+            Data and target together, only with ``as_frame=True``, otherwise None.
+        DESCR : str
+            The description, with origin and licence.
+        filename, data_module : str
+            Where the file is.
+    (data, target) : tuple, if ``return_X_y=True``
+        The samples and their strengths.
+
+    Notes
+    -----
+    Distributed under the Creative Commons Attribution 4.0 licence (CC BY 4.0) by the UCI Machine Learning
+    Repository; given by I.-C. Yeh, 2007.
+
+    References
+    ----------
+    .. [1] I.-C. Yeh, Modeling of strength of high-performance concrete using artificial neural networks, Cement and
+       Concrete Research 28, 1998, 1797-1808.
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_concrete
+    >>> X, y = load_concrete(return_X_y=True)
+    >>> X.shape, float(y.min()), float(y.max())
+    ((1030, 8), 2.33, 82.6)
+    """
+    return _load("concrete", return_X_y=return_X_y, as_frame=as_frame)
+
+
+def load_german_credit(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
+    """Load credits of a German bank, a two-class problem on numbers and categories.
+
+    1000 credits, each described by 7 numbers and 13 categories [1]_. Categories have codes such as ``"A11"``: take a
+    kernel on categories for them, or binarise them.
+
+    Parameters
+    ----------
+    return_X_y : bool, default=False
+        Return ``(data, target)`` instead of a Bunch.
+    as_frame : bool, default=False
+        Give the data as a pandas DataFrame and the target as a Series. Needs pandas.
+
+    Returns
+    -------
+    data : :class:`~sklearn.utils.Bunch`
+        With the attributes
+
+        data : ndarray of objects or DataFrame of shape (1000, 20)
+            The samples: a column has floats or strings.
+        target : ndarray or Series of shape (1000,)
+            0 for bad, 1 for good.
+        feature_names : list of str
+            ``"checking"``, ``"duration"`` and so on.
+        target_names : ndarray of shape (2,)
+            ``["bad", "good"]``, so that ``target_names[target]`` are the labels.
+        frame : DataFrame of shape (1000, 21)
+            Data and target together, only with ``as_frame=True``, otherwise None.
+        DESCR : str
+            The description, with origin and licence.
+        filename, data_module : str
+            Where the file is.
+    (data, target) : tuple, if ``return_X_y=True``
+        The samples and their classes.
+
+    Notes
+    -----
+    Distributed under the Creative Commons Attribution 4.0 licence (CC BY 4.0) by the UCI Machine Learning
+    Repository; given by H. Hofmann, 1994.
+
+    References
+    ----------
+    .. [1] H. Hofmann, Statlog (German Credit Data), UCI Machine Learning Repository, 1994.
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_german_credit
+    >>> X, y = load_german_credit(return_X_y=True)
+    >>> X[0, :5].tolist()
+    ['A11', 6.0, 'A34', 'A43', 1169.0]
+    """
+    return _load("german_credit", return_X_y=return_X_y, as_frame=as_frame)
+
+
+def load_multiple_features(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
+    """Load six descriptions of handwritten digits, a problem of ten classes for several kernels.
+
+    2000 numerals on Dutch utility maps, 200 of each digit, each described by 649 numbers in six groups: Fourier
+    coefficients, profile correlations, Karhunen-Loève coefficients, pixels, Zernike moments and morphology [1]_. The
+    samples are ordered by class: shuffle them before splitting.
+
+    Parameters
+    ----------
+    return_X_y : bool, default=False
+        Return ``(data, target)`` instead of a Bunch.
+    as_frame : bool, default=False
+        Give the data as a pandas DataFrame and the target as a Series. Needs pandas.
+
+    Returns
+    -------
+    data : :class:`~sklearn.utils.Bunch`
+        With the attributes
+
+        data : ndarray or DataFrame of shape (2000, 649)
+            The samples.
+        target : ndarray or Series of shape (2000,)
+            The digit.
+        feature_names : list of str
+            ``["fou1", ..., "mor6"]``.
+        groups : dict of str to list of str
+            The feature names of ``"fou"``, ``"fac"``, ``"kar"``, ``"pix"``, ``"zer"`` and ``"mor"``.
+        target_names : ndarray of shape (10,)
+            The digits.
+        frame : DataFrame of shape (2000, 650)
+            Data and target together, only with ``as_frame=True``, otherwise None.
+        DESCR : str
+            The description, with origin and licence.
+        filename, data_module : str
+            Where the files are; the name is a pattern, there is one for every group.
+    (data, target) : tuple, if ``return_X_y=True``
+        The samples and their classes.
+
+    See Also
+    --------
+    mercer.mkl.MKLClassifier : Weighs the kernels of the groups.
+
+    Notes
+    -----
+    Distributed under the Creative Commons Attribution 4.0 licence (CC BY 4.0) by the UCI Machine Learning
+    Repository; created by R. P. W. Duin, 1998.
+
+    References
+    ----------
+    .. [1] M. van Breukelen, R. P. W. Duin, D. M. J. Tax, J. E. den Hartog, Handwritten digit recognition by combined
+       classifiers, Kybernetika 34, 1998, 381-386.
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_multiple_features
+    >>> digits = load_multiple_features()
+    >>> digits.data.shape
+    (2000, 649)
+    >>> {name: len(features) for name, features in digits.groups.items()}
+    {'fou': 76, 'fac': 216, 'kar': 64, 'pix': 240, 'zer': 47, 'mor': 6}
+    """
+    name = "multiple_features"
+    parts = {group: _read(f"{name}_{group}") for group in ("fou", "fac", "kar", "pix", "zer", "mor")}
+    groups = {group: part.feature_names for group, part in parts.items()}
+    names = [feature for features in groups.values() for feature in features]
+    table = Table(np.hstack([part.data for part in parts.values()]), parts["fou"].labels, names, {})
+    loaded = _bunch(table, name, return_X_y, as_frame)
+    if not return_X_y:
+        loaded.update(groups=groups, filename=f"{name}_*.csv.gz")
+    return loaded
+
+
 def _load(name: str, *, return_X_y: bool, as_frame: bool) -> Any:
-    file = _DATA / (f"{name}.csv.gz" if name in PACKED else f"{name}.csv")
-    text = gzip.decompress(file.read_bytes()).decode() if name in PACKED else file.read_text(encoding="utf-8")
-    header, *rows = csv.reader(text.splitlines())
-    feature_names = header[:-1]
-    strings = feature_names == ["sequence"]
-    data: Any = [row[0] for row in rows] if strings else np.array([row[:-1] for row in rows], dtype=np.float64)
-    target_names, target = np.unique([row[-1] for row in rows], return_inverse=True)
+    return _bunch(_read(name), name, return_X_y, as_frame)
+
+
+def _file(name: str) -> Any:
+    plain = _DATA / f"{name}.csv"
+    return plain if plain.is_file() else _DATA / f"{name}.csv.gz"
+
+
+def _read(name: str) -> Table:
+    file = _file(name)
+    content = file.read_bytes()
+    text = (gzip.decompress(content) if file.name.endswith(".gz") else content).decode("utf-8")
+    return parse_table(text.splitlines(), file.name)
+
+
+def _bunch(table: Table, name: str, return_X_y: bool, as_frame: bool) -> Any:
+    data: Any = table.data
+    target: Any = table.labels
+    extra: dict[str, Any] = {}
+    if not table.regression:
+        target_names, target = np.unique(target, return_inverse=True)
+        extra["target_names"] = target_names
     frame = None
     if as_frame:
         pd = require("pandas", f"load_{name}(as_frame=True)")
-        frame = pd.DataFrame(data, columns=feature_names).assign(target=target)
-        data, target = frame[feature_names], frame["target"]
+        frame = pd.DataFrame(data, columns=table.feature_names).infer_objects().assign(target=target)
+        data, target = frame[table.feature_names], frame["target"]
     if return_X_y:
         return data, target
     return Bunch(
         data=data,
         target=target,
         frame=frame,
-        feature_names=feature_names,
-        target_names=target_names,
+        feature_names=table.feature_names,
         DESCR=(_DATA / f"{name}.rst").read_text(encoding="utf-8"),
-        filename=file.name,
+        filename=_file(name).name,
         data_module="mercer.datasets.data",
+        **extra,
     )
