@@ -33,6 +33,7 @@ _ROOMS = (
     "mkl",
     "models",
     "multiclass",
+    "persist",
     "plots",
     "problems",
     "regularized",
@@ -94,7 +95,9 @@ _ROOM_OF = {
     "TunedOneClassSVM": "selection",
     "TunedSVC": "selection",
     "TunedSVR": "selection",
+    "load": "persist",
     "patch_sklearn": "compat.sklearn",
+    "save": "persist",
     "unpatch_sklearn": "compat.sklearn",
 }
 

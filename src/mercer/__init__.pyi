@@ -16,6 +16,7 @@ from . import lp as lp
 from . import mkl as mkl
 from . import models as models
 from . import multiclass as multiclass
+from . import persist as persist
 from . import plots as plots
 from . import problems as problems
 from . import regularized as regularized
@@ -53,6 +54,8 @@ from .lp import NuLPClassifier as NuLPClassifier
 from .mkl import MKLClassifier as MKLClassifier
 from .mkl import MKLOneClass as MKLOneClass
 from .mkl import MKLRegressor as MKLRegressor
+from .persist import load as load
+from .persist import save as save
 from .regularized import RegularizedClassifier as RegularizedClassifier
 from .regularized import RegularizedRegressor as RegularizedRegressor
 from .ridge import LSSVC as LSSVC

@@ -4,16 +4,21 @@ All of them are ``ValueError``, so that code written for scikit-learn keeps work
 """
 
 __all__ = [
+    "DamagedFileError",
     "DomainError",
+    "ForeignFileError",
     "GrammarError",
     "IndefiniteError",
     "InfeasibleError",
     "JournalError",
     "LossError",
+    "ModelFileError",
+    "NewerFormatError",
     "NotSeparableError",
     "OracleError",
     "ParseError",
     "SingularError",
+    "UnsavableError",
 ]
 
 
@@ -56,6 +61,26 @@ class JournalError(ValueError):
 
 class LossError(ValueError):
     """A loss of structured outputs is no loss: not zero for the right output, or not positive for a wrong one."""
+
+
+class ModelFileError(ValueError):
+    """A model file cannot be loaded: what stands in it is no model of this library. Its kinds say more."""
+
+
+class DamagedFileError(ModelFileError):
+    """A model file is truncated, or was altered after it had been written: its digest is not that of its contents."""
+
+
+class ForeignFileError(ModelFileError):
+    """The file is no model file at all: a folder, a file of another format, or a safetensors file of something else."""
+
+
+class NewerFormatError(ModelFileError):
+    """A model file was written in a later version of the format than this version of mercer reads."""
+
+
+class UnsavableError(ModelFileError):
+    """A model holds something that files do not, such as a Python function: the message says what, and where."""
 
 
 class OracleError(ValueError):
