@@ -1,4 +1,5 @@
 import sys
+from inspect import signature
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,6 +10,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import mercer.plots
 from mercer import SVC, SVR, MKLClassifier, MKLOneClass, OneClassSVM
 from mercer.data import Tree
 from mercer.kernels import RBF, Indexed, Linear
@@ -382,17 +384,25 @@ def test_weights_refusals(plane, two_kernels):
 @pytest.mark.parametrize(
     "draw",
     [
-        DecisionDisplay.from_estimator,
-        HistoryDisplay.from_result,
-        KernelWeightsDisplay.from_estimator,
-        ScoreMapDisplay.from_search,
+        method
+        for name in mercer.plots.__all__
+        for method in (getattr(getattr(mercer.plots, name), key) for key in dir(getattr(mercer.plots, name)))
+        if getattr(method, "__name__", "").startswith("from_")
     ],
+    ids=lambda method: method.__qualname__,
 )
-def test_without_matplotlib(draw, plane, monkeypatch):
+def test_without_matplotlib(draw, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    arguments = (SVC(), *plane) if draw == DecisionDisplay.from_estimator else (None,)
-    with pytest.raises(ImportError, match=r'needs matplotlib: pip install "mercer\[plots\]"'):
-        draw(*arguments)
+    needed = [p for p in signature(draw).parameters.values() if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
+    with pytest.raises(ImportError, match=rf'{draw.__qualname__} needs matplotlib: pip install "mercer\[plots\]"'):
+        draw(*[None] * len(needed))
+
+
+def test_every_display_can_be_made_from_something_and_drawn_again():
+    for name in set(mercer.plots.__all__) - {"Display"}:
+        display = getattr(mercer.plots, name)
+        assert issubclass(display, Display)
+        assert any(key.startswith("from_") for key in vars(display)), f"{name} has no from_... constructor"
 
 
 def test_base_draws_nothing():

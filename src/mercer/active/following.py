@@ -112,6 +112,11 @@ class Follower:
         machine._grows = True
         return machine
 
+    def fitted(self, answers: Mapping[int, Any]) -> Any:
+        """A machine of its own, fitted to some answers from nothing."""
+        numbers = np.fromiter(answers, dtype=np.int64, count=len(answers))
+        return clone(self._blank).fit(self._pool.rows(numbers, numbers), np.array(list(answers.values())))
+
     def scores(self) -> Scores:
         """What the machine says of the pool."""
         if self._scores is None:

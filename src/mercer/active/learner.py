@@ -377,6 +377,23 @@ class ActiveLearner:
         speaks = next((name_of(rule) for rule in self._stop if rule(self)), "")
         return speaks or ("" if self._told.open.any() else "pool")
 
+    def machine_after(self, n: int) -> Any:
+        """A machine of the first n answers: what `estimator_` was then, up to its tolerance.
+
+        Parameters
+        ----------
+        n : int >= 2
+            Of two classes at least.
+
+        Returns
+        -------
+        classifier
+            Fitted anew, with the kernel of the pool.
+        """
+        if problem := Number(2, max(2, len(self._told.answers)), integer=True).problem(n):
+            raise ValueError(f"n {problem}")
+        return self._lessons.follower.fitted(dict(list(self._told.answers.items())[:n]))
+
     def decision(self) -> np.ndarray:
         """Decision values of the pool by the machine of now.
 

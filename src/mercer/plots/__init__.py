@@ -5,20 +5,33 @@ draws; ``plot`` draws them again, elsewhere or in another style. The axes used a
 ``figure_``. Drawing needs matplotlib: ``pip install "mercer[plots]"``.
 """
 
+from mercer.plots.active import ActiveLearningDisplay
 from mercer.plots.base import Display
+from mercer.plots.components import KernelPCADisplay
 from mercer.plots.decision import DecisionDisplay
+from mercer.plots.gram import GramDisplay
 from mercer.plots.history import HistoryDisplay
+from mercer.plots.influence import InfluenceDisplay
 from mercer.plots.kernel_weights import KernelWeightsDisplay
+from mercer.plots.probabilities import ReliabilityDisplay, SigmoidDisplay
+from mercer.plots.regression import RegressionDisplay
 from mercer.plots.scores import ScoreMapDisplay
 from mercer.plots.taxonomy import TaxonomyDisplay
 from mercer.plots.trees import TreeDisplay
 
 __all__ = [
+    "ActiveLearningDisplay",
     "DecisionDisplay",
     "Display",
+    "GramDisplay",
     "HistoryDisplay",
+    "InfluenceDisplay",
+    "KernelPCADisplay",
     "KernelWeightsDisplay",
+    "RegressionDisplay",
+    "ReliabilityDisplay",
     "ScoreMapDisplay",
+    "SigmoidDisplay",
     "TaxonomyDisplay",
     "TreeDisplay",
 ]
