@@ -1,9 +1,9 @@
 """From objects to a list of nodes and arrays.
 
 A value is written as itself if it is None, a bool, an int of 64 bits, a finite float or a str, and otherwise as
-``[i]``, the number of a node. A node is a dict; its entry ``"is"`` says what kind of value it is. Parts stand before the
-whole, so that the numbers in a node are smaller than its own: a reader needs one loop and no recursion, and what it reads
-cannot be cyclic. An object that occurs twice is one node.
+``[i]``, the number of a node. A node is a dict; its entry ``"is"`` says what kind of value it is. Parts stand before
+the whole, so that the numbers in a node are smaller than its own: a reader needs one loop and no recursion, and what
+it reads cannot be cyclic. An object that occurs twice is one node.
 """
 
 import pathlib
