@@ -19,7 +19,7 @@ from mercer.problems import KernelWeightsProblem, Simplex, soft_margin
 N, WIDTHS, C = 1000, 20, 1.0
 GAPS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 MOST_SECONDS = 60.0
-ROUTES = ("newton", "level", "silp", "simple", "projected", "nesterov", "alternating", "qclp")
+ROUTES = ("newton", "level", "silp", "simple", "projected", "nesterov", "alternating", "smo", "qclp")
 TABLE = Path(__file__).parent.parent / "docs" / "guide" / "mkl_table.inc"
 
 

@@ -120,7 +120,7 @@ plt.show()
 # On the left the centred alignment of the kernels: 1 is the same kernel, 0 has nothing in common. Profiles, the
 # Karhunen-Loève transform and pixels are alike. Of these the 1-norm leans on one and drops another. On the right, how
 # many more of the 1700 test samples are wrong when a group is left out and the machine is trained again. Groups without
-# weight are not missed by the 1-norm, as it must be. Only morphology, which is like no other, is missed by both. A
+# weight are not missed by the 1-norm, as it must be. Only morphology, which is like no other, is much missed by both. A
 # weight says what a group adds to the others, not what it knows.
 
 matrices = [kernel.resolve(X)(X) for kernel in kernels]

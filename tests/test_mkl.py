@@ -102,6 +102,20 @@ def test_bare_matrices_are_refused_by_name():
 
 
 @pytest.mark.parametrize(
+    ("wrong", "kind", "message"),
+    [
+        (Indexed(np.full((80, 80), np.nan)), ValueError, "Kernel 1: K contains NaN"),
+        (Indexed(np.triu(np.ones((80, 80)))), ValueError, "Kernel 1: K must be symmetric"),
+        (Widths(Indexed(np.eye(80))), ValueError, "Kernel 1: Widths needs a kernel with a parameter gamma"),
+    ],
+    ids=["NaN", "asymmetric", "no gamma"],
+)
+def test_errors_say_which_kernel_it_was(wrong, kind, message):
+    with pytest.raises(kind, match=message):
+        MKLClassifier([Indexed(np.eye(80)), wrong]).fit(np.arange(80), two_classes()[1])
+
+
+@pytest.mark.parametrize(
     ("given", "kind", "message"),
     [
         ([], TypeError, "kernels must be a list of kernels"),
@@ -413,9 +427,10 @@ def test_a_path_has_what_fits_alone_have(monkeypatch):
     assert_array_equal(path.machines[1].factors_, plain.factors_)
 
 
-def test_a_path_begins_at_the_last_weights():
+@pytest.mark.parametrize("warm_start", [False, True])
+def test_a_path_begins_at_the_last_weights(warm_start):
     X, y = two_classes()
-    machine = MKLClassifier(["linear", RBF(gamma=1.0), RBF(gamma=1e-3)])
+    machine = MKLClassifier(["linear", RBF(gamma=1.0), RBF(gamma=1e-3)], warm_start=warm_start)
     first, second = (one.weights_result_ for one in weights_path(machine, X, y, C=[1.0, 1.0]).machines)
     assert_allclose(first.history.weights[0], 1 / 3, rtol=1e-12)
     assert_allclose(second.history.weights[0], first.weights, atol=0.01)

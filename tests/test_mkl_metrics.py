@@ -132,7 +132,7 @@ def test_indefinite_matrices_are_refused(metric):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: margin(np.eye(3), [0, 1]), r"y has shape \(2,\), for 3 samples it must be \(3,\)"),
+        (lambda: margin(np.eye(3), [0, 1]), r"y must have one label for each of the 3 .*, got shape \(2,\)"),
         (lambda: margin(np.eye(3), [0, 1, 2]), "y must have two classes, got 3"),
         (lambda: margin(np.eye(3), [1, 1, 1]), "y must have two classes, got 1"),
         (lambda: margin(RBF(), [0, 1]), "X must be given with a kernel"),

@@ -236,6 +236,11 @@ def test_the_nearest_point_of_the_simplex(size, rng):
         assert away.max() - away @ d <= 1e-12 * max(1.0, size)
 
 
+def test_what_is_zero_but_for_rounding_is_zero():
+    assert_array_equal(Simplex().project(np.array([-1.0, -0.2, -0.2, -0.7])), [0.0, 0.5, 0.5, 0.0])
+    assert_array_equal(np.flatnonzero(Simplex().project(np.array([-0.7, -0.5, -0.3, -2.5 / 3]))), [0, 1, 2])
+
+
 @pytest.mark.parametrize("mix", [1e-6, 0.01, 0.3, 0.9, 1.0])
 def test_the_cheapest_elastic_weights(mix, rng):
     """What one more of a weight saves is in one ratio to what it takes of the set, and nothing of that is left."""

@@ -70,7 +70,10 @@ def solver_for(
 
 
 def _fastest(weights: WeightSet, joint: bool) -> str:
-    """The algorithm that is the fastest by our measurements."""
+    """The algorithm that is the fastest by our measurements, of 100 to 10 000 samples and 3 to 1000 kernels.
+
+    Neither number decides: "smo" saves milliseconds where both are small, and loses much where C is large.
+    """
     if isinstance(weights, Simplex):
         return "level" if joint else "newton"
     return "alternating"

@@ -242,17 +242,23 @@ class MultipleKernels(SupportVectorMachine):
     def _make_gram(self, X: Any, weight: np.ndarray) -> Gram:
         """All kernel matrices; what is returned is their sum with equal weights, until the weights are known."""
         self._counts = weight
-        used = np.flatnonzero(weight)
-        seen, counts = take(X, used), weight[used]
-        resolved = [
-            term.kernels(seen, counts) if isinstance(term, Widths) else [term.resolve(X, weight)]
-            for term in self._terms
-        ]
+        resolved = [self._resolved(k, term, X, weight) for k, term in enumerate(self._terms)]
         self._sizes = [len(members) for members in resolved]
         options = {"scale": self.normalize, "ridge": self._ridge, "memory": self.memory, "repair": self.repair}
         self._stack = self._shelf.stack([kernel for members in resolved for kernel in members], X, weight, options)
         self.kernels_ = self._stack.kernels
         return self._stack.on_demand(self._weight_set(self._sizes).uniform(len(self.kernels_)))
+
+    @staticmethod
+    def _resolved(k: int, term: Any, X: Any, weight: np.ndarray) -> list[Kernel]:
+        """What one of the terms has become for training samples."""
+        try:
+            if not isinstance(term, Widths):
+                return [term.resolve(X, weight)]
+            used = np.flatnonzero(weight)
+            return term.kernels(take(X, used), weight[used])
+        except ValueError as error:
+            raise type(error)(f"Kernel {k}: {error}") from error
 
     @property
     def _ridge(self) -> float:
@@ -266,7 +272,9 @@ class MultipleKernels(SupportVectorMachine):
         """The weights from all problems together, or from each of them, then the machines on what was learnt."""
         stack = self._stack
         self.factors_ = stack.factors
-        last: Any = getattr(self, "weights_", None) if self.warm_start else self._first_weights
+        last: Any = self._first_weights
+        if self.warm_start:
+            last = getattr(self, "weights_", last)
         if self._shared:
             found, results = self._learn_weights(problems, last)
             self.weights_, self.weights_result_ = found.weights, found

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer.gram import Gram, MatrixGram, center, make_gram
-from mercer.gram.checks import as_matrix, require_definite
+from mercer.gram.checks import as_matrix, as_signs, require_definite
 from mercer.kernels import Kernel, as_kernel
 from mercer.problems import DualProblem, enclosing_ball, hull_distance, soft_margin
 from mercer.solvers import SMO, warn_unless_solved
@@ -55,7 +55,7 @@ def margin(K: Any, y: Any, *, X: Any = None) -> float:
     1.5
     """
     matrix = _matrix(K, X)
-    sign = _signs(y, len(matrix))
+    sign = as_signs(y, len(matrix))
     gram, variance = _spread(matrix, "margin")
     hard = soft_margin(gram, sign, np.full(len(sign), np.inf))
     return float(np.sqrt(0.5 * variance * _lowest(hull_distance(hard), "margin")))
@@ -202,13 +202,3 @@ def _lowest(problem: DualProblem, owner: str) -> float:
         return 0.0
     warn_unless_solved(result, f"The {owner}")
     return result.objective
-
-
-def _signs(y: Any, n: int) -> np.ndarray:
-    labels = np.asarray(y)
-    if labels.shape != (n,):
-        raise ValueError(f"y has shape {labels.shape}, for {n} samples it must be {(n,)}.")
-    classes, codes = np.unique(labels, return_inverse=True)
-    if len(classes) != 2:
-        raise ValueError(f"y must have two classes, got {len(classes)}.")
-    return np.where(codes == 1, 1.0, -1.0)

@@ -15,7 +15,7 @@ from mercer.problems.dual import level
 
 __all__ = ["Elastic", "Groups", "KernelWeightsProblem", "NormBall", "Simplex", "WeightSet"]
 
-# Newton steps within which a root is known up to rounding.
+# Newton steps within which a root is known up to rounding, and what that is beside one.
 NEWTON_STEPS, ROUNDING = 100, 1e-14
 
 
@@ -77,7 +77,8 @@ class Simplex(WeightSet):
         v = np.maximum(v - v.max(), -1.0)
         shift = level(v, np.zeros(len(v)), np.full(len(v), np.inf), 1.0)
         assert shift is not None
-        return self.scaled(np.maximum(0.0, v - shift))
+        v = v - shift
+        return self.scaled(np.where(v > ROUNDING, v, 0.0))
 
 
 class NormBall(WeightSet):

@@ -8,7 +8,15 @@ from scipy.sparse import coo_array, csc_array, diags_array, eye_array
 
 from mercer.extras import require
 
-__all__ = ["ConicProgramme", "ConicSolution"]
+__all__ = ["ConicProgramme", "ConicSolution", "tolerances"]
+
+# How exact the package is asked to be, as parts of the gap that is wanted, and what it can do at best.
+SHARES, FINEST = (1e-2, 1e-4, 1e-6), 1e-12
+
+
+def tolerances(gap: float) -> list[float]:
+    """What to ask the package for, one after the other, until a relative gap is reached."""
+    return [max(FINEST, share * gap) for share in SHARES]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,15 +8,10 @@ from scipy.sparse import eye_array
 
 from mercer.extras import require
 from mercer.problems import DualProblem, Elastic, Groups, KernelWeightsProblem, NormBall, Simplex, WeightSet
-from mercer.solvers.cones import ConicProgramme
+from mercer.solvers.cones import ConicProgramme, tolerances
 from mercer.solvers.kernel_weights.base import KernelWeightsSolver, Search
 
 __all__ = ["Conic"]
-
-# How exact the package is asked to be, as parts of the gap that is wanted, one after the other, until it is reached.
-SHARES = (1e-2, 1e-4, 1e-6)
-# It cannot do better than this.
-FINEST = 1e-12
 
 
 class Conic(KernelWeightsSolver):
@@ -67,8 +62,7 @@ class Conic(KernelWeightsSolver):
         # The package works best with numbers near one: the units are those of the first machines.
         length = np.sqrt(2.0 * float(problem.weights.best(first.energies) @ first.energies)) or 1.0
         size = max(float(a.max()) for a in first.points) or 1.0
-        for share in SHARES:
-            tolerance = max(FINEST, share * self.gap_tol)
+        for tolerance in tolerances(self.gap_tol):
             found = _walk(problem, factors, size, length, tolerance, search.seconds_left)
             if found is None:
                 return

@@ -13,15 +13,11 @@ from mercer.extras import require
 from mercer.kernels import Indexed
 from mercer.problems import DualProblem, KernelWeightsProblem
 from mercer.solvers.base import Callback
-from mercer.solvers.cones import ConicProgramme
+from mercer.solvers.cones import ConicProgramme, tolerances
 from mercer.solvers.kernel_weights.base import KernelWeightsResult, KernelWeightsSolver, Search
 
 __all__ = ["DefiniteSums", "SemiDefinite"]
 
-# How exact the package is asked to be, as parts of the gap that is wanted, one after the other, until it is reached.
-SHARES = (1e-2, 1e-4, 1e-6)
-# It cannot do better than this.
-FINEST = 1e-12
 # Rows for which a programme has room in memory and ends within minutes.
 MOST_ROWS = 100
 # What is less than this share of the largest is taken for zero: directions of samples, differences of matrices,
@@ -112,8 +108,8 @@ class SemiDefinite(KernelWeightsSolver):
         sums = DefiniteSums([0.5 * (K + K.T) for K in stored])
         search = SumsSearch(problem, self, callback, sums, units)
         rows = stack.kernels[0].prepare(stack.X)[0]
-        for share in SHARES:
-            found = sums.solve(problem.problems, rows, max(FINEST, share * self.gap_tol), search.seconds_left)
+        for tolerance in tolerances(self.gap_tol):
+            found = sums.solve(problem.problems, rows, tolerance, search.seconds_left)
             search.multipliers = found.multipliers
             search.prove(found.points)
             search.try_weights(found.weights * units, found.points)
