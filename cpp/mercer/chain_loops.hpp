@@ -106,7 +106,7 @@ inline Candidate best_sum(const double* x, const double* y, std::size_t n) {
   double best = largest[0];
   for (std::size_t k = 1; k < label_lanes; ++k) best = largest[k] > best ? largest[k] : best;
   std::size_t at = 0;
-  while (x[at] + y[at] != best) ++at;
+  while (at + 1 < n && x[at] + y[at] != best) ++at;  // what is no number equals nothing
   return {best, at};
 }
 

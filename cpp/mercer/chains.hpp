@@ -179,7 +179,14 @@ class Viterbi {
   }
 
   Candidate best_end(std::size_t length, std::size_t errors) {
-    return loops_.best_sum(at(length - 1, errors), tables_.ends[1], best_.width());
+    return best_label(at(length - 1, errors), tables_.ends[1]);
+  }
+
+  // Of labels that exist, also where sums are no numbers.
+  Candidate best_label(const double* scores, const double* more) const {
+    Candidate found = loops_.best_sum(scores, more, best_.width());
+    found.position = std::min(found.position, n_ - 1);
+    return found;
   }
 
   // The number of errors that is worst: they are the loss, or some are a loss of one; none has the worth 0.
@@ -209,7 +216,7 @@ class Viterbi {
       Candidate from{impossible, 0};
       std::size_t before = least;
       for (std::size_t k = least; k <= std::min(errors == most_ ? errors : least, errors_at(t - 1)); ++k) {
-        const Candidate found = loops_.best_sum(at(t - 1, k), tables_.before[j], best_.width());
+        const Candidate found = best_label(at(t - 1, k), tables_.before[j]);
         if (found.value > from.value) {
           from = found;
           before = k;

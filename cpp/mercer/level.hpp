@@ -194,7 +194,7 @@ struct ChainLoops {
   // best[c] = added[c] + max_r scores[r] + matrix[r * n + c]
   void (*best_of_rows)(const double* scores, std::size_t rows, const double* matrix, std::size_t n, const double* added,
                        double* best);
-  // The largest x[k] + y[k], and where it is first; n a multiple of chain_pad
+  // The largest x[k] + y[k], and where it is first, or any place if none is a number; n a multiple of chain_pad
   Candidate (*best_sum)(const double* x, const double* y, std::size_t n);
 };
 

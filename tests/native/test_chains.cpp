@@ -50,6 +50,8 @@ void test_loops(const Level& level) {
     }
     const Candidate found = level.chains.best_sum(x.data(), y.data(), n);
     check(found.value == best.value && found.position == best.position, level.name);
+    std::fill(x.begin(), x.end(), std::numeric_limits<double>::quiet_NaN());
+    check(level.chains.best_sum(x.data(), y.data(), n).position < n, level.name);
   }
 }
 

@@ -107,6 +107,18 @@ def test_features_and_losses_are_those_of_the_definition(problem, cost, sparse):
     np.testing.assert_array_equal([model.loss(y, z) for y, z in zip(right, other, strict=True)], losses)
 
 
+@pytest.mark.parametrize("n_labels", [3, 8])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_labels_exist_whatever_weights_are(bad, n_labels):
+    model, samples = resolved([np.ones((4, 2))], n_labels)
+    outputs = model.encode(samples, [[0, 1, 2, 0]])
+    for found in (
+        model.predictions(samples, np.full(model.size, bad)),
+        *(model.oracles(samples, outputs, np.full(model.size, bad), search) for search in ("margin", "slack")),
+    ):
+        assert found.codes.min() >= 0 and found.codes.max() < n_labels
+
+
 def words(n=60, n_labels=5, n_features=30, seed=0):
     """Sequences of different lengths; labels depend on their neighbours."""
     random = np.random.default_rng(seed)
@@ -242,7 +254,9 @@ X3 = [np.ones((2, 3)), np.ones((1, 3))]
         ([["a", "b"], []], ["ab", ""], "X must have samples of at least one token, got none for sample 1"),
         (X3, ["ab", "ab"], "y must have a label for every token, got 2 labels for the 1 tokens of sample 1"),
         ([np.ones((2, 3)), np.ones((1, 2))], ["ab", "a"], "the same number of features, got 2 and 3"),
-        (X3, [[(0, 1), (1, 2)], [(0, 1)]], r"labels of y must be numbers or strings, got \(0, 1\)"),
+        (X3, [[(0, 1), (1, 2)], [(0, 1)]], "labels of y must be all numbers or all strings, got tuple"),
+        (X3, [["a", 1], ["a"]], "labels of y must be all numbers or all strings, got int, str"),
+        (X3, [["a", None], ["a"]], "labels of y must be all numbers or all strings, got NoneType, str"),
     ],
 )
 def test_bad_data(X, Y, message):

@@ -1,5 +1,7 @@
 """Solvers of structured outputs: hidden parts, planes with multipliers, models that are wrong."""
 
+import threading
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -207,6 +209,68 @@ def test_subgradients_are_a_point_of_the_dual(averaging):
     assert_allclose(last[0], mean if averaging else w)
 
 
+# --- what saves oracle calls ------------------------------------------------------------------------------
+
+
+class Watched(EnumeratedProblem):
+    """Counts how often each sample is asked."""
+
+    def planes(self, w, samples):
+        self.n_calls = getattr(self, "n_calls", np.zeros(self.n, dtype=int)) + np.bincount(samples, minlength=self.n)
+        return super().planes(w, samples)
+
+
+def test_samples_are_chosen_by_what_they_have_to_gain():
+    """Of those without a wrong output, which never have a gap, passes by gap ask none."""
+    found = EnumeratedProblem.random(2, n=20, k=8, scale=10.0)
+    found.psi[::2], found.loss[::2] = 0.0, 0.0
+    calls = {}
+    for sampling in ("gap", "uniform"):
+        problem = Watched(found.psi, found.loss, found.cost)
+        result = BlockFrankWolfe(sampling=sampling, cached_passes=0, gap_tol=1e-6).solve(problem)
+        assert result.status == "solved" and result.n_calls == problem.n_calls.sum()
+        calls[sampling] = problem.n_calls[::2].sum(), problem.n_calls[1::2].sum()
+    assert calls["uniform"][0] == calls["uniform"][1]
+    assert 2 * calls["gap"][0] < calls["gap"][1]
+
+
+def test_known_planes_save_oracle_calls():
+    problem = EnumeratedProblem.random(2, n=20, k=8, scale=10.0)
+    calls = [BlockFrankWolfe(cached_passes=most, gap_tol=1e-6).solve(problem).n_calls for most in (0, 1000)]
+    assert calls[1] < calls[0]
+
+
+def test_the_mean_of_points_counts_later_ones_more():
+    """The point after visit t has the weight t."""
+    problem, known, points = EnumeratedProblem.random(3), PlaneSet(6, np.full(12, 5.0)), []
+    for _ in range(3):
+        for i in range(12):
+            known.visit(np.array([i]), problem.planes(known.w, np.array([i])))
+            points.append(np.append(known.w, known._set.loss))
+    w, loss = known.averaged()
+    mean = np.average(points, axis=0, weights=np.arange(1, len(points) + 1))
+    assert_allclose(np.append(w, loss), mean, rtol=1e-12)
+    last, averaged = (
+        BlockFrankWolfe(averaging=averaging, max_iter=4, gap_tol=1e-12).solve(problem).w for averaging in (False, True)
+    )
+    assert not np.allclose(last, averaged)
+
+
+def test_oracles_run_at_the_same_time():
+    """Two portions wait for each other: one after the other would wait forever."""
+    meeting = threading.Barrier(2, timeout=30)
+
+    class Meeting(Signs):
+        portion = 2
+
+        def oracles(self, X, Y, w, rescaling):
+            meeting.wait()
+            return super().oracles(X, Y, w, rescaling)
+
+    problem = ModelProblem(Meeting(), [1.0, -2.0, 3.0, -4.0], [1, -1, 1, -1], np.ones(4), n_threads=2)
+    assert len(problem.planes(np.zeros(1), np.arange(4))) == 4
+
+
 # --- planes with multipliers ------------------------------------------------------------------------------
 
 
@@ -261,6 +325,15 @@ def test_no_losses_at_all():
     for make in (BlockFrankWolfe, NSlack, OneSlack, SubgradientDescent):
         result = make().solve(problem)
         assert result.status == "solved" and result.primal_objective == 0.0 and result.n_iter == 1
+
+
+@pytest.mark.parametrize("algorithm", ["bcfw", "n-slack", "one-slack", "subgradient"])
+def test_scores_that_overflow_are_named_with_the_sample(algorithm):
+    machine = StructuredSVM(Signs(), algorithm=algorithm).set_params(warm_start=True)
+    machine.coef_ = np.array([1e300])
+    message = "too large: the score of sample 1 overflows; scale the features"
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match=message):
+        machine.fit([1.0, -1e300], [1, 1])
 
 
 # --- models that are wrong --------------------------------------------------------------------------------

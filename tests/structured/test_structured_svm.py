@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV
 
+from mercer.errors import LossError
 from mercer.kernels import Spectrum
 from mercer.structured import Multiclass, StructuredSVM
 
@@ -60,6 +61,29 @@ def test_bad_parameters(parameters, message):
         StructuredSVM(Multiclass(), **parameters).fit(X, Y)
 
 
+@pytest.mark.parametrize(
+    ("costs", "error", "message"),
+    [
+        ([[0, 1], [1, 0]], ValueError, r"cost_matrix must have shape \(3, 3\) for 3 classes, got \(2, 2\)"),
+        ([[0, 1, 1], [1, 2, 1], [1, 1, 0]], LossError, r"cost_matrix must be 0 on its diagonal, got \[0.0, 2.0, 0.0\]"),
+        ([[0, 1, 0], [1, 0, 1], [1, 1, 0]], LossError, "cost_matrix must be finite and > 0 off its diagonal"),
+        ([[0, 1, -1], [1, 0, 1], [1, 1, 0]], LossError, "cost_matrix must be finite and > 0 off its diagonal"),
+        ([[0, 1, np.nan], [1, 0, 1], [1, 1, 0]], LossError, "cost_matrix must be finite and > 0 off its diagonal"),
+    ],
+)
+def test_costs_that_are_no_loss(costs, error, message):
+    with pytest.raises(error, match=message):
+        StructuredSVM(Multiclass(cost_matrix=costs)).fit(X, Y)
+
+
+def test_no_samples():
+    machine = StructuredSVM(Multiclass())
+    with pytest.raises(ValueError, match="X must have at least one sample, got none"):
+        machine.fit([], [])
+    with pytest.raises(ValueError, match="X must have at least one sample, got none"):
+        machine.fit(X, Y).predict(X[:0])
+
+
 def test_a_model_is_needed():
     with pytest.raises(TypeError, match="model must be a StructuredModel, got 3"):
         StructuredSVM(3).fit(X, Y)
@@ -89,7 +113,7 @@ def test_weights_of_samples():
 
 
 def test_limits_and_callbacks():
-    with pytest.warns(ConvergenceWarning, match="StructuredSVM .* max_iter"):
+    with pytest.warns(ConvergenceWarning, match="StructuredSVM .* Raise max_iter or gap_tol"):
         machine = StructuredSVM(Multiclass(), gap_tol=1e-9, max_iter=3).fit(X, Y)
     assert machine.result_.status == "max_iter" and machine.result_.gap > 0
     seen = []

@@ -45,9 +45,10 @@ REMEDIES = {
     "that every direction is as good as another. Raise nu or use a richer kernel",
     "indefinite": "The kernel matrix is not positive semi-definite: the point is stationary, but nothing bounds the "
     "optimum. Use a positive semi-definite kernel for a proof",
-    "stalled": "Rounding keeps it from going on. Raise tol, regularise more (lower C, raise alpha), or scale the data",
-    "max_iter": "It ran into max_iter. Raise max_iter or tol, or scale the data",
-    "max_seconds": "It ran into max_seconds. Raise max_seconds or tol, or scale the data",
+    "stalled": "Rounding keeps it from going on. Raise {tol}, regularise more (lower C, raise alpha), or scale the "
+    "data",
+    "max_iter": "It ran into max_iter. Raise max_iter or {tol}, or scale the data",
+    "max_seconds": "It ran into max_seconds. Raise max_seconds or {tol}, or scale the data",
     "stopped": "The callback stopped it",
 }
 
@@ -451,12 +452,13 @@ class Outcome(Protocol):
     def n_iter(self) -> int: ...
 
 
-def warn_unless_solved(result: Outcome, owner: str) -> None:
-    """The one place where a status becomes a warning."""
+def warn_unless_solved(result: Outcome, owner: str, tol: str = "tol") -> None:
+    """The one place where a status becomes a warning; `tol` is the parameter of the owner that says when to end."""
     if result.status == "solved":
         return
     warn_caller(
         f"{owner} did not reach a proved optimum (status {result.status}): violation {result.violation:.3g}, "
-        f"duality gap {result.gap:.3g} after {result.n_iter} iterations. {REMEDIES[result.status]}.",
+        f"duality gap {result.gap:.3g} after {result.n_iter} iterations. "
+        f"{REMEDIES[result.status].format(tol=tol)}.",
         ConvergenceWarning,
     )

@@ -1,6 +1,7 @@
 """Sequences of labels."""
 
 from collections.abc import Iterable, Sequence
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -267,10 +268,12 @@ def _labels(Y: Any) -> tuple[np.ndarray, np.ndarray]:
         if not isinstance(y, Iterable):
             raise TypeError(f"y must have a sequence of labels for every sample, got {y!r} for sample {i}.")
     Y = [list(y) for y in Y]
-    flat = np.array([label for y in Y for label in y])
-    if flat.ndim != 1:
-        raise ValueError(f"labels of y must be numbers or strings, got {Y[0][0]!r}.")
-    return flat, np.array([len(y) for y in Y], dtype=np.int64)
+    labels = [label for y in Y for label in y]
+    kinds = {type(label) for label in labels}
+    if not any(all(issubclass(kind, allowed) for kind in kinds) for allowed in (str, (Real, np.bool_))):
+        told = ", ".join(sorted(kind.__name__ for kind in kinds))  # NumPy would make strings of numbers among strings
+        raise ValueError(f"labels of y must be all numbers or all strings, got {told}.")
+    return np.array(labels), np.array([len(y) for y in Y], dtype=np.int64)
 
 
 def _told_lengths(n_labels: int, n_tokens: int, sample: int) -> str:

@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.sparse import csr_array, eye_array
 
+from mercer.errors import LossError
 from mercer.structured.classes import ClassModel
 from mercer.structured.rows import scores_of
 
@@ -22,7 +23,8 @@ class Multiclass(ClassModel):
         A further feature that is the same for all samples; its weights are regularised as all others. Larger means
         cheaper offsets.
     cost_matrix : array of shape (n_classes, n_classes) or None, default=None
-        What it costs to take the class of the row for that of the column, classes being sorted; None: one.
+        What it costs to take the class of the row for that of the column, classes being sorted: zero on the diagonal,
+        > 0 elsewhere. None: one.
 
     Attributes
     ----------
@@ -58,6 +60,11 @@ class Multiclass(ClassModel):
         costs = np.asarray(self.cost_matrix, dtype=np.float64)
         if costs.shape != (n, n):
             raise ValueError(f"cost_matrix must have shape {(n, n)} for {n} classes, got {costs.shape}.")
+        if np.diagonal(costs).any():
+            raise LossError(f"cost_matrix must be 0 on its diagonal, got {np.diagonal(costs).tolist()}.")
+        wrong = costs[~np.eye(n, dtype=bool)]
+        if not (np.isfinite(wrong) & (wrong > 0)).all():
+            raise LossError(f"cost_matrix must be finite and > 0 off its diagonal, got {costs.tolist()}.")
         return classes, csr_array(eye_array(n)), costs
 
     def _scores(self, X, w):  # every class is its own part

@@ -118,6 +118,9 @@ class ModelProblem(StructuredProblem):
                 f"{samples[k]}, whose output {Y[k]!r} was taken for {outputs[k]!r}."
             )
         psi, values = planes.psi, planes.values(w)
+        if not np.isfinite(values).all():
+            i = samples[int(np.argmin(np.isfinite(values)))]
+            raise ValueError(f"joint features are too large: the score of sample {i} overflows; scale the features.")
         # |psi| |w|, from the weights of features that are there: w may have millions.
         terms = planes.loss + Segments(psi.indptr).sum(np.abs(psi.data * w[psi.indices]))
         worse = values < -ROUNDING * terms

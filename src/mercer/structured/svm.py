@@ -164,7 +164,7 @@ class StructuredSVM(BaseEstimator):
             result = solver.solve(problem, self._start(problem), self.callback)
         self.model_, self.coef_, self.result_, self.n_iter_ = model, result.w, result, result.n_iter
         if result.status != "local":
-            warn_unless_solved(result, type(self).__name__)
+            warn_unless_solved(result, type(self).__name__, "gap_tol")
         return self
 
     def _solver(self) -> StructuredSolver:
@@ -180,8 +180,7 @@ class StructuredSVM(BaseEstimator):
     def _weighed(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, np.ndarray]:
         """The samples with weight, and what their losses cost."""
         n = n_samples(y)
-        if n == 0:
-            raise ValueError("X must have at least one sample, got none.")
+        _check_any(n)
         if sample_weight is None:
             return X, y, np.full(n, float(self.C))
         weight = np.asarray(sample_weight, dtype=np.float64)
@@ -209,6 +208,7 @@ class StructuredSVM(BaseEstimator):
             As the model makes them: an array of classes, a list of others.
         """
         check_is_fitted(self)
+        _check_any(n_samples(X))
         model, w = self.model_, self.coef_
         samples = model.prepare(X)
 
@@ -233,3 +233,8 @@ class StructuredSVM(BaseEstimator):
         check_consistent_length(X, y)
         predicted = self.predict(X)
         return self.model_.score(y, predicted)
+
+
+def _check_any(n: int) -> None:
+    if n == 0:
+        raise ValueError("X must have at least one sample, got none.")
