@@ -34,6 +34,7 @@ def read_heart(path):
     return MinMaxScaler().fit_transform(table[:, :-1]), (table[:, -1] > 0).astype(int)
 
 
+BOOK = {"Cleveland heart": 70, "Ionosphere": 94}  # labels after which the band is empty
 studies = {"Ionosphere": (*load_ionosphere(return_X_y=True), 250)}
 if path := find_file("heart_cleveland.csv"):
     studies = {"Cleveland heart": (*read_heart(path), 200), **studies}
@@ -94,7 +95,8 @@ for ax, (name, (X, y, n_train)) in zip(axes[0], studies.items(), strict=True):
     curves, emptied = runs[name, 2.0] = study(X, y, n_train, "closest")
     active = curves.mean(axis=0)
     stop = round(emptied.mean())
-    print(f"\n{name}: the band is empty after {stop} of {n_train} labels (from {emptied.min()} to {emptied.max()})")
+    print(f"\n{name}: the band is empty after {stop} of {n_train} labels (the book: {BOOK[name]}),", end=" ")
+    print(f"from {emptied.min()} to {emptied.max()}")
     print(f"  active   error {active[stop - 2]:.1%} there, {active[-1]:.1%} after all labels")
     print(f"           smallest {active.min():.1%}, after {labels[active.argmin()]} labels")
     print(f"  passive  error {passive[stop - 2]:.1%} after as many labels")

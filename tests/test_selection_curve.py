@@ -366,6 +366,7 @@ def test_warning_of_machines_that_stop_early():
     ("change", "error", "message"),
     [
         ({"estimator": Ridge()}, ValueError, r"estimator must be a classifier, got Ridge\(\)"),
+        ({"estimator": "svc"}, ValueError, "estimator must be a classifier, got 'svc'"),
         (
             {"ranking": "t_test"},
             TypeError,

@@ -390,6 +390,9 @@ def test_bad_settings(settings, message):
 def test_bad_estimators_and_pools():
     with pytest.raises(TypeError, match=r"estimator must be a classifier, got SVR\(\)"):
         ActiveLearner(SVR(), np.zeros((4, 2)))
+    for other in ("svc", SVC):
+        with pytest.raises(TypeError, match=f"estimator must be a classifier, got {other!r}"):
+            ActiveLearner(other, np.zeros((4, 2)))
     with pytest.raises(TypeError, match="pool must be a sequence of samples, got 3"):
         ActiveLearner(SVC(), 3)
 
@@ -451,6 +454,8 @@ def test_other_bad_calls():
         learner.correct(1, "a")
     with pytest.raises(ValueError, match=r"i must be the number of one sample, got \[0, 1\]"):
         learner.correct([0, 1], ["a", "a"])
+    with pytest.raises(ValueError, match="learn must be True or False, got 'no'"):
+        learner.tell(1, "a", learn="no")
     with pytest.raises(ValueError, match="k must be an int >= 1, got 0"):
         learner.query(0)
     with pytest.raises(ValueError, match="learn needs an oracle"):

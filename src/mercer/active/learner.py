@@ -23,7 +23,7 @@ from mercer.fingerprint import fingerprint
 from mercer.gram import Gram
 from mercer.gram.memory import check_memory
 from mercer.kernels.samples import row_blocks
-from mercer.parameters import Number
+from mercer.parameters import Choice, Number
 from mercer.threads import effective_n_threads, limit_threads
 
 __all__ = ["ActiveLearner"]
@@ -166,7 +166,7 @@ class ActiveLearner:
                 raise ValueError(f"{name} {problem}")
         check_memory(memory)
         effective_n_threads(n_threads)
-        if not is_classifier(estimator):
+        if not hasattr(estimator, "fit") or isinstance(estimator, type) or not is_classifier(estimator):
             raise TypeError(f"estimator must be a classifier, got {estimator!r}.")
         self.estimator, self.pool, self.oracle = estimator, pool, oracle
         self.rule, self.stop, self.budget, self.batch, self.diversity = rule, stop, budget, batch, diversity
@@ -230,6 +230,8 @@ class ActiveLearner:
             Whether to fit the machine again at once. If not, that is done as soon as it is needed, for the next
             `query` at the latest, together for all that was told until then.
         """
+        if problem := Choice(True, False).problem(learn):
+            raise ValueError(f"learn {problem}")
         new = self._told.new_answers(i, y)
         if new:
             self._lessons.tell(new, learn)

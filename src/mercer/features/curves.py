@@ -174,7 +174,7 @@ def selection_curve(
     >>> int(curves["U"].selected[1, :20].sum())  # of 5 times 20, so many are of those that differ
     45
     """
-    if not is_classifier(estimator):
+    if not hasattr(estimator, "fit") or isinstance(estimator, type) or not is_classifier(estimator):
         raise ValueError(f"estimator must be a classifier, got {estimator!r}.")
     rankings = _rankings(ranking)
     finite: Any = True if preprocess is None else "allow-nan"
