@@ -434,6 +434,7 @@ def test_a_path_begins_at_the_last_weights(warm_start):
     first, second = (one.weights_result_ for one in weights_path(machine, X, y, C=[1.0, 1.0]).machines)
     assert_allclose(first.history.weights[0], 1 / 3, rtol=1e-12)
     assert_allclose(second.history.weights[0], first.weights, atol=0.01)
+    assert not first.weights.all() and second.history.weights[0].all()  # what was zero may come back
 
 
 def test_paths_refuse_what_is_none():
