@@ -70,7 +70,7 @@ def solver_for(
 
 
 def _fastest(weights: WeightSet, joint: bool) -> str:
-    """The algorithm that is the fastest by our measurements, of 100 to 10 000 samples and 3 to 1000 kernels.
+    """The algorithm that is the fastest by our measurements, of 100 to 3000 samples and 3 to 500 kernels.
 
     Neither number decides: "smo" saves milliseconds where both are small, and loses much where C is large.
     """
