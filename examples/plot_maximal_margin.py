@@ -88,9 +88,7 @@ new = between - 0.75 * (between @ w + b) * w / (w @ w)  # three quarters of the 
 wrong = new @ lines[:2] + lines[2] < -0.1
 *poor, poor_b = lines[:, np.argmax(np.where((free == 0) & wrong, margins, -np.inf))]
 width = np.min(y * (X @ poor + poor_b))
-print(
-    f"new sample: {new @ poor + poor_b:+.2f} by the first line, {new @ w + b:+.2f} by the widest"
-)
+print(f"new sample: {new @ poor + poor_b:+.2f} by the first line, {new @ w + b:+.2f} by the widest")
 
 figure, axes = plt.subplots(ncols=2, figsize=(10, 4.6), layout="constrained")
 draw_line(axes[0], poor, poor_b, color="black")
