@@ -37,7 +37,8 @@ def spaced(n_sizes):
 # mark the smallest number of genes with the fewest errors. Leukaemia is easier than the book's tumour: the gene that
 # Mann and Whitney put first is enough, and between 150 and 800 genes nobody is wrong, whatever the filter. With the
 # Gaussian kernel errors rise again at the right end: all genes have the same say in a distance, and those that mean
-# nothing drown the others.
+# nothing drown the others. The book's 27 patients are harder: at best 5 are wrong with the Fisher score, 4 with Mann
+# and Whitney, 1 with the t-test, and with all genes prediction is very poor.
 
 
 def draw(ax, curves, errors, title):

@@ -19,6 +19,9 @@ from mercer.kernels import RBF, Spectrum, WeightedDegree
 # Strings in a plane
 # ------------------
 #
+# Figure 1.6 of [2]_ shows 74 sequences of transfer RNA, whose three classes come apart in the plane of two principal
+# components. Here are more sequences, and two kernels.
+#
 # Pieces of DNA, 60 letters each: an intron ends in the middle (acceptor), or begins there (donor), or neither. The
 # weighted degree kernel compares words at the same place of two strings, the spectrum kernel words wherever they are.
 # No direction has seen the classes: they are the colours only. What is at a fixed place tells them apart; how often
@@ -76,3 +79,5 @@ plt.show()
 # .. rubric:: References
 #
 # .. [1] S. Mika et al., Kernel PCA and de-noising in feature spaces, 1998.
+# .. [2] J.-P. Vert, K. Tsuda, B. Schölkopf, A primer on kernel methods, in Kernel Methods in Computational Biology,
+#    2004.
