@@ -7,6 +7,7 @@ __all__ = [
     "DamagedFileError",
     "DomainError",
     "ForeignFileError",
+    "FormatError",
     "GrammarError",
     "IndefiniteError",
     "InfeasibleError",
@@ -28,6 +29,28 @@ class DomainError(ValueError):
     Raised when strings meet a kernel on vectors, when kernels on different kinds of samples are added, or
     when the values lie where the kernel is not defined (negative counts in a histogram kernel).
     """
+
+
+class FormatError(ValueError):
+    """A file is not what its format asks for: the message names the file, the line and the reason.
+
+    Parameters
+    ----------
+    reason : str
+        What is wrong, and what would be right.
+    path : str, Path or None, default=None
+        The file.
+    line : int or None, default=None
+        The line, from 1 on, where there are lines.
+    """
+
+    def __init__(self, reason: str, path: object = None, line: int | None = None) -> None:
+        where = [str(part) for part in (path, line and f"line {line}") if part]
+        super().__init__(f"{', '.join(where)}: {reason}" if where else reason)
+        self.reason, self.path, self.line = reason, path, line
+
+    def __reduce__(self):
+        return type(self), (self.reason, self.path, self.line)
 
 
 class GrammarError(ValueError):

@@ -9,8 +9,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.svm import _base, _classes
 
 from mercer import svm
+from mercer.compat.layout import pairs_of
 from mercer.compat.sklearn import SVC, NuSVC
-from mercer.compat.sklearn.layout import pairs_of
 from mercer.compat.sklearn.probability import class_probabilities, folds
 from mercer.svm import margins
 

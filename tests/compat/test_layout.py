@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from mercer.compat.sklearn.layout import pair_values, pairs_of, to_table
+from mercer.compat.layout import pair_values, pairs_of, to_table
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 6])

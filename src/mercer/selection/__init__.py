@@ -20,6 +20,7 @@ from mercer.selection.criteria import (
 from mercer.selection.gradient import GradientResult, GradientTuned
 from mercer.selection.grid import default_grid
 from mercer.selection.missing import MissingRateFilter
+from mercer.selection.tables import TablePreparation
 from mercer.selection.tuned import Tuned, TunedOneClassSVM, TunedSVC, TunedSVR, tune
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "SmoothSpan",
     "Span",
     "SupportFraction",
+    "TablePreparation",
     "Tuned",
     "TunedOneClassSVM",
     "TunedSVC",

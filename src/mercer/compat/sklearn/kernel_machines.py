@@ -10,7 +10,7 @@ from sklearn.svm._base import BaseLibSVM
 from sklearn.utils.validation import check_array
 
 from mercer import svm
-from mercer.compat.sklearn.layout import pair_values, pairs_of, to_table
+from mercer.compat.layout import pair_values, pairs_of, to_table
 from mercer.compat.sklearn.probability import class_probabilities, fit_sigmoids, folds
 from mercer.kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
 from mercer.solvers.base import column

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from mercer.calibration import couple, fit_sigmoid
 from mercer.calibration.folds import HeldOut, deal
-from mercer.compat.sklearn.layout import pairs_of
+from mercer.compat.layout import pairs_of
 
 __all__ = ["class_probabilities", "fit_sigmoids", "folds"]
 

@@ -1,4 +1,4 @@
-"""LIBSVM's layout of one-versus-one models, which scikit-learn's classes show to their users.
+"""LIBSVM's layout of one-versus-one models: of its files, and of what scikit-learn's classes show to their users.
 
 Support vectors are grouped by class. One of class c takes part in the K - 1 pairs of its class, so that a table
 of shape (K - 1, n_support) holds all its coefficients: row r of its column is the one against the r-th of the

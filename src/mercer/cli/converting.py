@@ -1,0 +1,138 @@
+"""Data from one format to another, and models between LIBSVM and us."""
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+import mercer
+from mercer.cli.learning import machine_of
+from mercer.cli.models import is_libsvm, is_mercer
+from mercer.cli.outcomes import DATA, GOOD, MODEL, USAGE, CommandError
+from mercer.cli.samples import Reading, Samples, read_samples
+from mercer.compat.libsvm import read_model, write_model
+from mercer.data import write_svmlight
+from mercer.data.files import suffix_of, write_text
+from mercer.data.svmlight import shortest
+from mercer.extras import require
+
+__all__ = ["convert_file"]
+
+DATA_SUFFIXES = (".csv", ".tsv", ".parquet", ".svm", ".svmlight", ".libsvm", ".fasta", ".fa")
+
+
+def convert_file(source: str, destination: str, target: str | None, reading: Reading) -> int:
+    """Write the content of a file in another format."""
+    suffix = suffix_of(destination)
+    if source != "-" and Path(source).is_file():
+        if is_libsvm(source):
+            _wanted(suffix, (".mercer",), destination)
+            mercer.save(read_model(source), destination)
+            return GOOD
+        if is_mercer(source):
+            _wanted(suffix, (".model",), destination)
+            _write_libsvm(source, destination)
+            return GOOD
+    _wanted(suffix, DATA_SUFFIXES, destination)
+    samples = read_samples(source, reading, None, needs_target=False)
+    if samples.kind == "graphs":
+        raise CommandError("Graphs cannot be converted.", USAGE)
+    if suffix in (".svm", ".svmlight", ".libsvm"):
+        write_svmlight(*_vectors(samples, target), destination)
+    elif suffix in (".fasta", ".fa"):
+        write_text(destination, _fasta(samples, target))
+    else:
+        _write_table(_columns(samples), destination, suffix)
+    return GOOD
+
+
+def _wanted(suffix: str, known: tuple[str, ...], destination: str) -> None:
+    if suffix not in known or destination.endswith(".gz"):
+        raise CommandError(f"{destination} must end with {' or '.join(known)}.", USAGE)
+
+
+def _write_libsvm(source: str, destination: str) -> None:
+    model = mercer.load(source)
+    if hasattr(model, "steps"):
+        raise CommandError(
+            f"{source} prepares tables, which LIBSVM's files cannot say; train on a LIBSVM data file.",
+            MODEL,
+        )
+    try:
+        write_model(machine_of(model), destination)
+    except ValueError as error:
+        raise CommandError(f"{source}: {error}", MODEL) from error
+
+
+def _columns(samples: Samples) -> dict[str, np.ndarray]:
+    if samples.kind == "table":
+        return dict(samples.X)
+    targets = {} if samples.y is None else {"target" if samples.kind == "vectors" else "class": samples.y}
+    if samples.kind == "text":
+        return {"sequence": np.array(samples.X, dtype=object), **targets}
+    X = samples.X.toarray() if issparse(samples.X) else samples.X
+    return {f"V{k}": column for k, column in enumerate(X.T, 1)} | targets
+
+
+def _vectors(samples: Samples, target: str | None) -> tuple[Any, np.ndarray]:
+    if samples.kind == "vectors":
+        assert samples.y is not None
+        return samples.X, samples.y
+    if samples.kind != "table":
+        raise CommandError(f"{samples.source} has sequences, LIBSVM's files hold numbers.", DATA)
+    target = target or list(samples.X)[-1]
+    if target not in samples.X:
+        raise CommandError(f"{samples.source} has no column {target!r}.", USAGE)
+    y, rest = samples.X[target], {name: values for name, values in samples.X.items() if name != target}
+    for name, values in rest.items():
+        if values.dtype == object:
+            raise CommandError(f"The column {name!r} holds no numbers; LIBSVM's files hold nothing else.", DATA)
+        if np.isnan(values.astype(np.float64)).any():
+            raise CommandError(f"Values of {name!r} are missing; LIBSVM's files have no way to say that.", DATA)
+    if y.dtype == object:  # classes by number, in alphabetical order
+        y = np.unique(y.astype(str), return_inverse=True)[1]
+    return np.column_stack([values.astype(np.float64) for values in rest.values()]), y
+
+
+def _fasta(samples: Samples, target: str | None) -> str:
+    if samples.kind == "text":
+        texts, labels = samples.X, samples.y
+    elif samples.kind == "table":
+        texts_of = {name: values for name, values in samples.X.items() if values.dtype == object and name != target}
+        name = next((own for own in texts_of if own.lower() in ("sequence", "seq", "text")), next(iter(texts_of), None))
+        if name is None:
+            raise CommandError(f"{samples.source} has no column of sequences.", DATA)
+        texts, labels = texts_of[name].tolist(), None if target is None else samples.X[target]
+    else:
+        raise CommandError(f"{samples.source} has vectors, FASTA files hold sequences.", DATA)
+    ends = [""] * len(texts) if labels is None else [f" {label}" for label in np.asarray(labels).tolist()]
+    return "".join(f">s{k}{end}\n{text}\n" for k, (text, end) in enumerate(zip(texts, ends, strict=True), 1))
+
+
+def _write_table(columns: dict[str, np.ndarray], destination: str, suffix: str) -> None:
+    if suffix == ".parquet":
+        pa, parquet = require("pyarrow", "A Parquet file"), require("pyarrow.parquet", "A Parquet file")
+        sink = pa.BufferOutputStream()
+        parquet.write_table(pa.table({name: pa.array(values.tolist()) for name, values in columns.items()}), sink)
+        part = Path(f"{destination}.part")
+        try:
+            part.write_bytes(sink.getvalue().to_pybytes())
+            part.replace(destination)
+        finally:
+            part.unlink(missing_ok=True)
+        return
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, delimiter="\t" if suffix == ".tsv" else ",", lineterminator="\n")
+    writer.writerow(columns)
+    lists = [values.tolist() for values in columns.values()]
+    writer.writerows([_field(value) for value in row] for row in zip(*lists, strict=True))
+    write_text(destination, buffer.getvalue())
+
+
+def _field(value: Any) -> Any:
+    if value is None or value != value:
+        return ""
+    return shortest(value) if isinstance(value, float) else value

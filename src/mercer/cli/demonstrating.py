@@ -1,0 +1,43 @@
+"""Cases from the data sets that come with the package."""
+
+from importlib.resources import as_file, files
+
+from mercer.cli.learning import Wish, learn
+from mercer.cli.outcomes import USAGE, CommandError
+
+__all__ = ["CASES", "show_case"]
+
+# The name of the data set, what it is about, and how it is learnt.
+CASES = {
+    "ionosphere": ("Radar returns: do they show structure in the ionosphere?", {"tune": True}, "--tune"),
+    "promoters": ("Pieces of DNA: which of them are promoters?", {}, ""),
+    "glass": ("Pieces of glass: of which of six kinds are they?", {"tune": True}, "--tune"),
+    "sonar": ("Sonar returns: a mine or a rock?", {"tune": True}, "--tune"),
+    "vehicle": ("Silhouettes of vehicles: of which kind?", {"tune": True}, "--tune"),
+    "splice": ("DNA around the ends of introns: which end is it?", {}, ""),
+}
+
+
+def show_case(case: str | None, as_json: bool, quiet: bool) -> int:
+    """Learn one of them, as `train` does, and say which command that is; without a name, the first."""
+    name = case or next(iter(CASES))
+    if name not in CASES:
+        raise CommandError(f"There is no case {name!r}; there are {', '.join(CASES)}.", USAGE)
+    title, options, flags = CASES[name]
+    with as_file(files("mercer.datasets") / "data" / f"{name}.csv") as path:
+        wish = Wish(str(path), f"{name}.csv", target=_target(path), json=as_json, quiet=quiet, **options)  # type: ignore[arg-type]
+        if not as_json and not quiet:
+            print(f"{title}\n\n$ mercer train {name}.csv --target {wish.target} {flags}".rstrip())
+        lesson = learn(wish)
+    lesson.show(wish, case=name)
+    if not as_json and not quiet and case is None:
+        print(
+            f"\nOther cases: {', '.join(other for other in CASES if other != name)}. Your own data: mercer train --help"
+        )
+    return lesson.code
+
+
+def _target(path: object) -> str:
+    """The class is the last column."""
+    with open(str(path), encoding="utf-8") as file:
+        return file.readline().strip().rpartition(",")[2]

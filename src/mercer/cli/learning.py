@@ -1,0 +1,331 @@
+"""From a file to a model that has been judged: what `train`, `tune` and `demo` do."""
+
+import sys
+import time
+import warnings
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+
+from mercer.cli import report
+from mercer.cli.expressions import parse_kernel, parse_value
+from mercer.cli.judging import judge
+from mercer.cli.outcomes import GOOD, UNSOLVED, USAGE, CommandError
+from mercer.cli.recipes import Recipe, check_targets, grid_for, make_recipe
+from mercer.cli.samples import Reading, Samples, read_samples, split
+from mercer.selection import Tuned
+
+__all__ = ["Lesson", "Wish", "learn", "machine_of"]
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the command line asks for."""
+
+    data: str
+    name: str | None = None
+    """What to call the file, where not by its path."""
+    reading: Reading = field(default_factory=Reading)
+    target: str | None = None
+    task: str | None = None
+    novelty: bool = False
+    kernel: str | None = None
+    machine: str | None = None
+    parameters: tuple[str, ...] = ()
+    scale: str | None = "auto"
+    test: float = 0.25
+    test_data: str | None = None
+    refit: bool = False
+    seed: int = 0
+    tune: bool = False
+    grid: tuple[str, ...] = ()
+    cv: int = 5
+    search: str = "grid"
+    scoring: str | None = None
+    journal: str | None = None
+    max_seconds: float | None = None
+    output: str | None = None
+    json: bool = False
+    quiet: bool = False
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What was learnt."""
+
+    model: Any
+    search: Any
+    content: dict[str, Any]
+    """The report, for JSON."""
+    rows: list[tuple[str, Any]]
+    """The report, for people."""
+    code: int
+
+    def show(self, wish: Wish, **more: Any) -> None:
+        """Tell what was learnt."""
+        if wish.json:
+            report.told({**more, **self.content})
+        elif not wish.quiet:
+            report.shown(self.rows)
+
+
+def learn(wish: Wish) -> Lesson:
+    """Read, prepare, learn, judge; the report is the `content`."""
+    began = time.perf_counter()
+    samples = read_samples(wish.data, wish.reading, wish.target, needs_target=not wish.novelty)
+    times = {"to read": time.perf_counter() - began}
+    samples = replace(samples, source=wish.name or samples.source)
+    task = "novelty" if wish.novelty else wish.task or samples.task()
+    if task == "novelty":
+        samples = replace(samples, y=None)
+    if task == "classification" and samples.y is not None and samples.y.dtype.kind == "f" and wish.task:
+        samples = replace(samples, y=samples.y.astype(str))
+    check_targets(samples, task)
+    if wish.test_data is None:
+        train, test = split(samples, wish.test, wish.seed, task == "classification")
+        learnt, held = samples.taken(train), samples.taken(test)
+    else:
+        learnt, held = samples, _test_samples(wish, samples)
+    recipe = make_recipe(
+        learnt,
+        task,
+        kernel=None if wish.kernel is None else parse_kernel(wish.kernel),
+        machine=wish.machine,
+        parameters=_pairs(wish.parameters, "--param"),
+        kinds=wish.reading.kinds,
+        scale={"auto": "standard", "none": None}.get(wish.scale or "auto", wish.scale),
+    )
+    began = time.perf_counter()
+    model, search = _tuned(wish, recipe, learnt) if wish.tune else (_fitted(wish, recipe, learnt), None)
+    times["to search and learn" if wish.tune else "to learn"] = time.perf_counter() - began
+    began = time.perf_counter()
+    judged = judge(task, held.y, model.predict(held.X)) if len(held) else None
+    if judged is not None:
+        times["to predict"] = time.perf_counter() - began
+    if wish.refit and len(held) and wish.test_data is None:
+        began = time.perf_counter()
+        model = _again(model, samples)
+        times["to learn from all"] = time.perf_counter() - began
+    machine = machine_of(model)
+    content = {
+        "task": task,
+        "data": _data_of(samples, learnt, held, model, wish),
+        "machine": type(machine).__name__,
+        "kernel": repr(machine.kernel),
+        "parameters": _changed(machine),
+        "search": _search_of(search),
+        "test": None if judged is None else asdict(judged),
+        "certificate": report.certificate_of(machine),
+        "support_vectors": _support_of(machine),
+        "times": {name.replace(" ", "_"): value for name, value in times.items()},
+        "model": wish.output,
+    }
+    solved = getattr(getattr(machine, "result_", None), "status", "solved") == "solved"
+    rows = _rows(content, judged, machine, times, search)
+    return Lesson(model, search, content, rows, GOOD if solved else UNSOLVED)
+
+
+def _test_samples(wish: Wish, samples: Samples) -> Samples:
+    width = samples.X.shape[1] if samples.kind == "vectors" else None
+    reading = Reading(**{**vars(wish.reading), "n_features": width})
+    held = read_samples(str(wish.test_data), reading, wish.target, needs_target=not wish.novelty)
+    if held.kind != samples.kind:
+        raise CommandError(f"{samples.source} and {held.source} are different kinds of files.", USAGE)
+    if samples.y is not None and held.y is not None and held.y.dtype.kind != samples.y.dtype.kind:
+        return replace(held, y=held.y.astype(samples.y.dtype))
+    return held
+
+
+def _fitted(wish: Wish, recipe: Recipe, learnt: Samples) -> Any:
+    machine, steps = clone(recipe.machine), [] if recipe.preparation is None else [clone(recipe.preparation)]
+    if wish.max_seconds is not None and "max_seconds" in machine.get_params():
+        machine.set_params(max_seconds=wish.max_seconds)
+    model = make_pipeline(*steps, machine) if steps else machine
+    with report.working("learning", quiet=wish.quiet or wish.json) as callback:
+        watched = callback is not None and "callback" in machine.get_params(deep=False)
+        if watched:
+            machine.set_params(callback=callback)
+        model.fit(learnt.X, *(() if learnt.y is None else (learnt.y,)))
+        if watched:
+            machine.set_params(callback=None)
+    return model
+
+
+def _tuned(wish: Wish, recipe: Recipe, learnt: Samples) -> tuple[Any, Any]:
+    grid = {name: _list(value) for name, value in _pairs(wish.grid, "--grid").items()} or grid_for(recipe, learnt.y)
+    machine = recipe.machine
+    kept = bool(getattr(machine, "probability", False))
+    if kept:
+        machine = clone(machine).set_params(probability=False)
+    search = Tuned(
+        machine,
+        grid,
+        cv=_folds(wish, recipe.task),
+        scoring=wish.scoring,
+        search=wish.search,
+        preprocess=recipe.preparation,
+        journal=wish.journal,
+        max_seconds=wish.max_seconds,
+        progress=sys.stderr.isatty() and not (wish.quiet or wish.json),
+        random_state=wish.seed,
+    )
+    with warnings.catch_warnings():
+        # Cells without a solution score NaN, and the certificate of the winner is in the table.
+        warnings.simplefilter("ignore")
+        search.fit(learnt.X, *(() if learnt.y is None else (learnt.y,)))
+    model = search.best_estimator_
+    if kept:
+        machine_of(model).set_params(probability=True)
+        model = _again(model, learnt)
+    return model, search
+
+
+def _folds(wish: Wish, task: str) -> Any:
+    """Shuffled: files are often in an order that means something."""
+    kind = StratifiedKFold if task == "classification" else KFold
+    return kind(wish.cv, shuffle=True, random_state=wish.seed)
+
+
+def _again(model: Any, samples: Samples) -> Any:
+    return clone(model).fit(samples.X, *(() if samples.y is None else (samples.y,)))
+
+
+def machine_of(model: Any) -> Any:
+    """The machine of a model, which may stand behind a preparation."""
+    return model.steps[-1][1] if hasattr(model, "steps") else model
+
+
+def _pairs(texts: tuple[str, ...], option: str) -> dict[str, Any]:
+    found = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise CommandError(f"{option} must be NAME=VALUE, got {text!r}.", USAGE)
+        found[name.strip()] = parse_value(f"[{value}]") if option == "--grid" else parse_value(value.strip())
+    return found
+
+
+def _list(value: Any) -> list[Any]:
+    if isinstance(value, list):
+        return value
+    return [parse_value(part.strip()) for part in str(value).strip("[]").split(",")]
+
+
+# --- the report -------------------------------------------------------------------------------------------
+
+
+def _data_of(samples: Samples, learnt: Samples, held: Samples, model: Any, wish: Wish) -> dict[str, Any]:
+    known: dict[str, Any] = {
+        "source": samples.source,
+        "kind": samples.kind,
+        "n": len(samples) + (len(held) if wish.test_data else 0),
+        "n_train": len(samples) if wish.refit else len(learnt),
+        "n_test": len(held),
+        "target": samples.target,
+    }
+    if samples.kind == "vectors":
+        known["n_features"] = samples.X.shape[1]
+    if samples.kind == "table":
+        preparation = model.steps[0][1]
+        known["columns"] = preparation.kinds_
+        known["missing"] = preparation.n_missing_
+    if samples.y is not None and samples.y.dtype.kind not in "f" and hasattr(machine_of(model), "classes_"):
+        classes, counts = np.unique(samples.y, return_counts=True)
+        known["classes"] = {str(name): int(count) for name, count in zip(classes.tolist(), counts, strict=True)}
+    return known
+
+
+def _changed(machine: Any) -> dict[str, Any]:
+    """Parameters that are not the usual ones."""
+    usual = type(machine)().get_params(deep=False)
+    own = machine.get_params(deep=False)
+    return {
+        name: own[name] for name in own if name not in ("kernel", "callback") and repr(own[name]) != repr(usual[name])
+    }
+
+
+def _search_of(search: Any) -> dict[str, Any] | None:
+    if search is None:
+        return None
+    best = search.best_index_
+    return {
+        "best_params": search.best_params_,
+        "best_score": search.best_score_,
+        "score_std": float(search.cv_results_["std_test_score"][best]),
+        "n_cells": len(search.cv_results_["params"]),
+        "n_splits": search.n_splits_,
+        "complete": search.complete_,
+    }
+
+
+def _support_of(machine: Any) -> dict[str, Any] | None:
+    if not hasattr(machine, "support_"):
+        return None
+    n, total = len(machine.support_), getattr(machine, "_n_train", None)
+    return {"n": n, "share": n / total if total else None}
+
+
+def _rows(
+    content: dict[str, Any], judged: Any, machine: Any, times: dict[str, float], search: Any
+) -> list[tuple[str, Any]]:
+    data = content["data"]
+    rows = [("task", f"{content['task']}{_of_target(data)}"), ("samples", _samples_words(data))]
+    if "columns" in data:
+        rows.append(("columns", _columns_words(data)))
+    if "classes" in data:
+        rows.append(("classes", _few([f"{name} ({count})" for name, count in data["classes"].items()], 8)))
+    parameters = "".join(f", {name}={report.plain(value)}" for name, value in content["parameters"].items())
+    rows.append(("machine", f"{content['machine']}{parameters}"))
+    rows.append(("kernel", content["kernel"]))
+    if search is not None:
+        found = content["search"]
+        best = ", ".join(f"{name}={report.short(value)}" for name, value in found["best_params"].items())
+        score = f"{found['best_score']:.3f} ± {found['score_std']:.3f}"
+        rows.append(("search", f"{found['n_cells']} cells, {found['n_splits']} folds; best {best}; score {score}"))
+    if judged is not None:
+        name = {"error": "test error", "rmse": "test error", "outside": "called novel"}[judged.name]
+        rows.append((name, report.error_words(judged)))
+    rows.append(("certificate", report.certificate_words(machine)))
+    if (support := content["support_vectors"]) is not None:
+        of_all = f" ({report.share(support['share'])})" if support["share"] else ""
+        rows.append(("support vectors", f"{support['n']}{of_all}"))
+    rows.append(("time", report.times_words(times)))
+    if content["model"]:
+        rows.append(("model", content["model"]))
+    return rows
+
+
+def _of_target(data: dict[str, Any]) -> str:
+    return f" of {data['target']!r}" if data["target"] else ""
+
+
+def _samples_words(data: dict[str, Any]) -> str:
+    kind = {"table": "rows", "vectors": f"vectors of {data.get('n_features')} features", "text": "sequences"}.get(
+        data["kind"], "graphs"
+    )
+    text = f"{data['n']} {kind} of {data['source']}"
+    return f"{text}: {data['n_train']} to learn from, {data['n_test']} held out" if data["n_test"] else text
+
+
+def _columns_words(data: dict[str, Any]) -> str:
+    parts = []
+    for kind, word in (
+        ("numeric", "numeric"),
+        ("categorical", "categorical"),
+        ("text", "text"),
+        ("identifier", "left out"),
+    ):
+        names = [name for name, own in data["columns"].items() if own == kind]
+        if names:
+            parts.append(f"{len(names)} {word} ({_few(names, 5)})")
+    if data["missing"]:
+        parts.append(f"{sum(data['missing'].values())} values missing in {_few(list(data['missing']), 5)}")
+    return ", ".join(parts)
+
+
+def _few(names: list[str], most: int) -> str:
+    return ", ".join(names) if len(names) <= most else f"{', '.join(names[: most - 1])}, ... {names[-1]}"

@@ -1,0 +1,136 @@
+"""Predictions for the samples of a file."""
+
+import csv
+import io
+import sys
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier, is_outlier_detector
+
+from mercer.cli import report
+from mercer.cli.judging import judge
+from mercer.cli.learning import machine_of
+from mercer.cli.models import check_fits, load_model
+from mercer.cli.outcomes import GOOD, MODEL, USAGE, CommandError
+from mercer.cli.samples import Reading, Samples, read_samples, target_of
+from mercer.data.files import write_text
+from mercer.data.svmlight import shortest
+
+__all__ = ["predict_file"]
+
+
+def predict_file(
+    model: str,
+    data: str,
+    reading: Reading,
+    *,
+    output: str | None,
+    probability: bool,
+    decision: bool,
+    target: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Read, predict, write, and judge where the truth is known."""
+    learnt = load_model(model)
+    machine, preparation = machine_of(learnt), learnt.steps[0][1] if hasattr(learnt, "steps") else None
+    kinds = getattr(preparation, "kinds_", {})
+    width = getattr(machine, "n_features_in_", None) if preparation is None else None
+    # A column that was numeric must be numbers here, too.
+    known = Reading(**{**vars(reading), "kinds": {**reading.kinds}, "n_features": None})
+    samples = read_samples(data, known, None, needs_target=False)
+    check_fits(learnt, samples, model)
+    samples = _with_kinds(samples, kinds, known, data)
+    samples = _truth(samples, target, getattr(preparation, "target", None))
+    if samples.kind == "vectors" and width is not None:
+        samples = _with_width(samples, width, model)
+    predicted = learnt.predict(samples.X)
+    columns: dict[str, Any] = {"prediction": predicted}
+    if decision:
+        columns |= _named("decision", learnt.decision_function(samples.X), machine)
+    if probability:
+        if not hasattr(learnt, "predict_proba"):
+            raise CommandError(f"{model} has no probabilities; train with --probability.", MODEL)
+        columns |= _named("probability", learnt.predict_proba(samples.X), machine)
+    task = "classification" if is_classifier(machine) else "novelty" if is_outlier_detector(machine) else "regression"
+    judged = None
+    if task == "novelty" or samples.y is not None:
+        y = samples.y
+        if task == "classification" and y is not None and y.dtype.kind != predicted.dtype.kind:
+            y, predicted = y.astype(str), predicted.astype(str)
+        judged = judge(task, y, predicted)
+    if as_json:
+        lists = {name: np.asarray(values).tolist() for name, values in columns.items()}
+        report.told(
+            {"model": model, "data": samples.source, **lists, "test": None if judged is None else asdict(judged)}
+        )
+        return GOOD
+    text = _as_csv(columns)
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        write_text(output, text)
+    if judged is not None and not quiet:
+        name = "novel" if judged.name == "outside" else "error"
+        print(f"{name} {report.error_words(judged)}", file=sys.stderr)
+    return GOOD
+
+
+def _with_kinds(samples: Samples, kinds: dict[str, str], reading: Reading, data: str) -> Samples:
+    """A table once more, where a column is not of the kind that the model has learnt."""
+    if samples.kind != "table":
+        return samples
+    wrong = [
+        name
+        for name, kind in kinds.items()
+        if name in samples.X and (samples.X[name].dtype == object) != (kind != "numeric") and kind != "identifier"
+    ]
+    if not wrong or data == "-":
+        return samples
+    known = {name: kinds[name] for name in wrong}
+    return read_samples(
+        data, Reading(**{**vars(reading), "kinds": {**known, **reading.kinds}}), None, needs_target=False
+    )
+
+
+def _truth(samples: Samples, target: str | None, usual: str | None) -> Samples:
+    if samples.kind != "table":
+        if target is not None:
+            raise CommandError(f"--target is for tables; {samples.source} has its targets in their place.", USAGE)
+        return samples
+    if target is None and usual not in samples.X:
+        return samples
+    name = target or str(usual)
+    return replace(samples, y=target_of(samples.X, name), target=name)
+
+
+def _with_width(samples: Samples, width: int, model: str) -> Samples:
+    """Vectors with as many features as the model knows: those that a sparse file leaves out at the end are zero."""
+    X = samples.X
+    if X.shape[1] > width:
+        raise CommandError(f"{samples.source} has {X.shape[1]} features, {model} knows {width}.", MODEL)
+    if X.shape[1] < width:
+        if isinstance(X, np.ndarray):
+            X = np.pad(X, ((0, 0), (0, width - X.shape[1])))
+        else:
+            X = X.copy()
+            X.resize(X.shape[0], width)
+    return replace(samples, X=X)
+
+
+def _named(what: str, values: np.ndarray, machine: Any) -> dict[str, np.ndarray]:
+    if values.ndim == 1:
+        return {what: values}
+    classes = getattr(machine, "classes_", range(values.shape[1]))
+    return {f"{what} {name}": values[:, k] for k, name in enumerate(classes)}
+
+
+def _as_csv(columns: dict[str, np.ndarray]) -> str:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(columns)
+    lists = [np.asarray(values).tolist() for values in columns.values()]
+    writer.writerows([[shortest(v) if isinstance(v, float) else v for v in row] for row in zip(*lists, strict=True)])
+    return buffer.getvalue()

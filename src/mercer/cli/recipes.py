@@ -1,0 +1,195 @@
+"""Which kernel, machine and grid suit the samples, where the command line does not say."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier, is_outlier_detector, is_regressor
+
+import mercer
+from mercer.cli.outcomes import DATA, USAGE, CommandError
+from mercer.cli.samples import Samples
+from mercer.kernels import RBF, Kernel, On, Spectrum, WeightedDegree, WeisfeilerLehman
+from mercer.selection import TablePreparation
+from mercer.selection.grid import PRICES, WIDTHS
+
+__all__ = ["Recipe", "check_targets", "default_kernel", "find_machine", "grid_for", "make_recipe"]
+
+USUAL = {"classification": "SVC", "regression": "SVR", "novelty": "OneClassSVM"}
+# Sequences of one length, up to this one, are taken to be aligned: places count, not only pieces.
+ALIGNED = 1000
+# What is tried of parameters that are whole numbers: lengths of pieces, rounds of refinement.
+LENGTHS = {"p": [2, 3, 4, 5], "d": [3, 5, 8], "h": [1, 3, 5]}
+# Prices and widths of tubes, in units of the spread of the values.
+SPREADS = 2.0 ** np.arange(-3, 9, 2)
+TUBES = np.array([0.02, 0.1])
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What is to be fitted: a machine, behind a preparation where samples need one."""
+
+    task: str
+    machine: Any
+    preparation: TablePreparation | None
+
+
+def make_recipe(
+    samples: Samples,
+    task: str,
+    *,
+    kernel: Kernel | None = None,
+    machine: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    kinds: Mapping[str, str] | None = None,
+    scale: str | None = "standard",
+) -> Recipe:
+    """The recipe for training samples.
+
+    Parameters
+    ----------
+    samples : Samples
+        Those that will be learnt from.
+    task : {"classification", "regression", "novelty"}
+    kernel : Kernel or None
+        Of a table with texts, one on vectors is that of the other columns, one on strings that of the texts.
+    machine : str or None
+        The name of a class of `mercer`.
+    parameters : mapping
+        Parameters of the machine.
+    kinds, scale :
+        As in `TablePreparation`.
+    """
+    preparation, tables = None, kernel is not None and kernel.domain == "table"
+    if samples.kind == "table":
+        preparation = TablePreparation(
+            dict(kinds or {}), target=samples.target, scale=scale, output="table" if tables else "auto"
+        )
+    kernel = kernel if tables else default_kernel(samples, preparation, kernel)
+    kind = find_machine(machine or USUAL[task], task)
+    given: dict[str, Any] = {"kernel": kernel, **(parameters or {})}
+    known = kind().get_params(deep=False)
+    for name in given:
+        if name.split("__")[0] not in known:
+            raise CommandError(f"{kind.__name__} has no parameter {name!r}; it has {', '.join(sorted(known))}.", USAGE)
+    if kind.__name__ == "SVR" and samples.y is not None:
+        # The tube and the price have the unit of y: that of its spread is right whatever it is measured in.
+        spread = float(np.std(samples.y)) or 1.0
+        given = {"C": 3.0 * spread, "epsilon": 0.1 * spread, "tol": 1e-3 * spread, **given}
+        given = {name: _rounded(value) if name in ("C", "epsilon", "tol") else value for name, value in given.items()}
+    made = kind().set_params(**given)
+    try:
+        made._check_all()
+    except (TypeError, ValueError) as error:
+        raise CommandError(str(error), USAGE) from error
+    return Recipe(task, made, preparation)
+
+
+def _rounded(value: Any) -> Any:
+    """Three digits: nobody wants to read more."""
+    return float(f"{value:.3g}") if isinstance(value, float) else value
+
+
+def check_targets(samples: Samples, task: str) -> None:
+    """Refuse what cannot be learnt."""
+    if task == "novelty":
+        return
+    assert samples.y is not None
+    values = np.unique(samples.y)
+    if len(values) < 2:
+        what = "class" if task == "classification" else "value"
+        only = f"the {what} {values[0]}"
+        raise CommandError(
+            f"All {len(samples)} samples of {samples.source} have {only}: there is nothing to learn.", DATA
+        )
+    if task == "regression" and samples.y.dtype.kind not in "iuf":
+        raise CommandError(
+            f"Values are numbers, the target of {samples.source} has {values[0]!r}: use --task classification.", DATA
+        )
+    if task == "classification" and samples.y.dtype.kind == "f":
+        raise CommandError(
+            f"Classes are names or whole numbers, the target of {samples.source} has {values[0]!r}.", DATA
+        )
+
+
+def default_kernel(samples: Samples, preparation: TablePreparation | None, kernel: Kernel | None) -> Kernel:
+    """The kernel that suits the samples; where one is given, with what it cannot see added."""
+    if samples.kind == "graphs":
+        labelled = all(graph.node_labels is not None for graph in samples.X)
+        return kernel or WeisfeilerLehman(h=3, node_labels=labelled).normalized()
+    if samples.kind == "vectors":
+        return kernel or RBF()
+    if samples.kind == "text":
+        return kernel or string_kernel(samples.X)
+    assert preparation is not None
+    seen = preparation.fit(samples.X)
+    if seen.output_ == "vectors":
+        return kernel or RBF()
+    on_strings = kernel if kernel is not None and kernel.domain == "strings" else None
+    on_vectors = kernel if kernel is not None and on_strings is None else RBF()
+    if seen.output_ == "text":
+        return kernel or string_kernel(samples.X[seen.text_[0]])
+    terms: list[Kernel] = [On(name, on_strings or string_kernel(samples.X[name])) for name in seen.text_]
+    columns = [name for name in seen.kinds_ if name in {*seen.numeric_, *seen.categorical_}]
+    if columns:
+        terms.insert(0, On(columns, on_vectors))
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    return total
+
+
+def string_kernel(texts: Any) -> Kernel:
+    """Pieces at their places for aligned sequences, pieces anywhere for others."""
+    lengths = {len(text) for text in texts if isinstance(text, str)}
+    if len(lengths) == 1 and 5 <= min(lengths) <= ALIGNED:
+        return WeightedDegree(5).normalized()
+    return Spectrum(3).normalized()
+
+
+def find_machine(name: str, task: str) -> Any:
+    """A class of mercer by its name, whatever its capitals, for a task."""
+    suits = {"classification": is_classifier, "regression": is_regressor, "novelty": is_outlier_detector}[task]
+    classes = [own for own in dir(mercer) if own[0].isupper()]
+    kind: Any = getattr(mercer, {own.lower(): own for own in classes}.get(name.lower(), ""), None)
+    if not _suits(kind, suits):
+        others = ", ".join(sorted(own for own in classes if _suits(getattr(mercer, own), suits)))
+        raise CommandError(f"There is no machine {name!r} for {task}; there are {others}.", USAGE)
+    return kind
+
+
+def _suits(kind: Any, suits: Any) -> bool:
+    """Whether it is a class with a kernel, for this task, that does not search by itself."""
+    names = kind._get_param_names() if hasattr(kind, "_get_param_names") else ()
+    return "kernel" in names and "param_grid" not in names and bool(suits(kind()))
+
+
+def grid_for(recipe: Recipe, y: Any) -> dict[str, Any]:
+    """What a search tries: prices, tubes, widths and lengths, of those that the machine and its kernel have."""
+    machine = recipe.machine
+    names = machine.get_params(deep=True)
+    grid: dict[str, Any] = {}
+    if type(machine).__name__ == "SVR":
+        spread = float(np.std(y)) or 1.0
+        grid = {"C": [_rounded(value) for value in SPREADS * spread], "epsilon": [_rounded(v) for v in TUBES * spread]}
+    elif "C" in names:
+        grid["C"] = PRICES.tolist()
+    elif "nu" in names:
+        grid["nu"] = [0.02, 0.05, 0.1, 0.2, 0.5]
+    elif "alpha" in names:
+        grid["alpha"] = (10.0 ** np.arange(-6, 3)).tolist()
+    widths = [
+        name for name in names if name == "kernel__gamma" or (name.startswith("kernel__") and name.endswith("__gamma"))
+    ]
+    if len(widths) == 1:
+        grid[widths[0]] = WIDTHS.tolist()
+    for name in names:
+        last = name.rpartition("__")[2]
+        if name.startswith("kernel__") and last in LENGTHS and len(grid) < 3:
+            grid[name] = LENGTHS[last]
+    if not grid:
+        raise CommandError(
+            f"{type(machine).__name__} has nothing that is usually searched over: give --grid NAME=V1,V2.", USAGE
+        )
+    return grid

@@ -1,0 +1,209 @@
+"""Samples from any file that the command reads, and which of them are held out."""
+
+import difflib
+import io
+import re
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+
+from mercer.cli.outcomes import DATA, USAGE, CommandError
+from mercer.data import Columns, read_fasta, read_svmlight, read_table, read_tu_dortmund
+from mercer.data.files import read_bytes, suffix_of
+from mercer.data.tables import MISSING
+from mercer.errors import FormatError
+from mercer.kernels.samples import n_samples, take
+
+__all__ = ["FORMATS", "Reading", "Samples", "read_samples", "split"]
+
+FORMATS = ("table", "svmlight", "fasta", "graphs")
+SUFFIXES = {
+    **dict.fromkeys((".csv", ".tsv", ".tab", ".parquet", ".pq"), "table"),
+    **dict.fromkeys((".svm", ".svmlight", ".libsvm"), "svmlight"),
+    **dict.fromkeys((".fa", ".fasta", ".fna", ".faa"), "fasta"),
+}
+# Integers with at most so many different values are classes, unless there are hardly more samples than that.
+MOST_CLASSES = 20
+LIKELY_TARGETS = ("class", "target", "label", "y", "outcome")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the command line says of a file."""
+
+    format: str | None = None
+    delimiter: str | None = None
+    header: bool | None = None
+    labels: str | None = None
+    kinds: dict[str, str] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+    n_features: int | None = None
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Samples, what is to be learnt of them, and where they came from."""
+
+    kind: str
+    """"table", "vectors", "text" or "graphs"."""
+    X: Any
+    y: np.ndarray | None
+    source: str
+    target: str | None = None
+
+    def __len__(self) -> int:
+        return n_samples(self.X)
+
+    def taken(self, rows: np.ndarray) -> "Samples":
+        """Some of them."""
+        return replace(self, X=take(self.X, rows), y=None if self.y is None else self.y[rows])
+
+    def task(self) -> str:
+        """What is to be learnt: classes, or values, or what is usual."""
+        if self.y is None:
+            return "novelty"
+        if self.y.dtype.kind in "OUb":
+            return "classification"
+        distinct = len(np.unique(self.y))
+        whole = bool((self.y == np.round(self.y)).all())
+        return "classification" if whole and distinct <= min(MOST_CLASSES, max(2, len(self.y) / 2)) else "regression"
+
+
+def read_samples(path: str, reading: Reading, target: str | None = None, *, needs_target: bool = True) -> Samples:
+    """Read a file of any format.
+
+    Parameters
+    ----------
+    path : str
+        "-" is the standard input.
+    reading : Reading
+    target : str or None
+        The column of a table that is to be learnt, None for none.
+    needs_target : bool, default=True
+        Whether samples without something to learn are refused.
+    """
+    if Path(path).is_dir():
+        graphs, y = read_graphs(path)
+        return Samples("graphs", graphs, _needed(y, needs_target, path, "graph labels"), path)
+    source: Any = path
+    if path == "-":
+        source = io.BytesIO(sys.stdin.buffer.read())
+        source.name = "standard input"
+    name = "standard input" if path == "-" else path
+    kind = reading.format or SUFFIXES.get(suffix_of(source)) or guess_format(source)
+    if kind == "graphs":
+        raise CommandError(f"{name} is a file; graphs in the format of the TU Dortmund collection are a folder.", DATA)
+    if kind == "svmlight":
+        X, y = read_svmlight(source, n_features=reading.n_features)
+        # Where little is zero, plain rows are faster.
+        dense = X.nnz > 0.5 * X.shape[0] * X.shape[1]
+        y = y.astype(np.int64) if (y == np.round(y)).all() and np.abs(y).max() < 2**53 else y
+        return Samples("vectors", X.toarray() if dense else X, y, name)
+    if kind == "fasta":
+        sequences, y, _ = read_fasta(source, reading.labels)
+        y = None if y is None else np.array(y, dtype=str)
+        return Samples("text", sequences, _needed(y, needs_target, name, "labels; --labels FILE gives them"), name)
+    table = read_table(
+        source,
+        delimiter=reading.delimiter,
+        header=reading.header,
+        missing=reading.missing or MISSING,
+        kinds={column: own for column, own in reading.kinds.items() if own != "identifier"},
+    )
+    if target is None:
+        if needs_target:
+            raise CommandError(f"Which column is to be learnt? --target COLUMN; {_suggested(table)}", USAGE)
+        return Samples("table", table, None, name)
+    y = target_of(table, target)
+    rest = {column: values for column, values in table.items() if column != target}
+    return Samples("table", Columns(rest, table.source, table.lines), y, name, target)
+
+
+def read_graphs(path: str) -> tuple[list[Any], np.ndarray | None]:
+    """A folder of graphs, with errors that name it."""
+    try:
+        return read_tu_dortmund(path)
+    except OSError as error:
+        raise CommandError(
+            f"{error} A folder must be a set of graphs in the format of the TU Dortmund collection.", DATA
+        ) from error
+    except ValueError as error:
+        raise FormatError(str(error), path) from error
+
+
+def _needed(y: Any, needed: bool, name: str, what: str) -> Any:
+    if y is None and needed:
+        raise CommandError(f"{name} has no {what}. Without them, --novelty learns what is usual.", DATA)
+    return y
+
+
+def guess_format(source: Any) -> str:
+    """The format of a file whose name does not tell, from its first line."""
+    data = read_bytes(source)
+    if hasattr(source, "seek"):
+        source.seek(0)
+    if data[:4] == b"PAR1":
+        raise CommandError("A Parquet file must be called .parquet.", DATA)
+    lines = (line.strip() for line in data[:100_000].decode("utf-8", "replace").splitlines())
+    first = next((line for line in lines if line and not line.startswith("#")), "")
+    if first.startswith(">"):
+        return "fasta"
+    return "svmlight" if re.fullmatch(r"[-+.\deE]+(\s+\d+:\S+)+", first) else "table"
+
+
+def target_of(table: Columns, target: str) -> np.ndarray:
+    """The column that is to be learnt: classes as strings or integers, or values."""
+    if target not in table:
+        raise CommandError(f"{table.source} has no column {target!r}; {near(target, table)}", USAGE)
+    values = table[target]
+    absent = np.array([value is None or value != value for value in values.tolist()])
+    if absent.any():
+        others = f" (and in {absent.sum() - 1} other rows)" if absent.sum() > 1 else ""
+        raise table.error(
+            f"the target {target!r} is missing{others}; fill it in, or take the row out.", int(absent.argmax())
+        )
+    if values.dtype == object:
+        return np.array(values.tolist(), dtype=str)
+    whole = values.dtype.kind == "f" and (values == np.round(values)).all() and np.abs(values).max() < 2**53
+    return values.astype(np.int64) if whole else values
+
+
+def near(name: str, names: Iterable[str]) -> str:
+    """Names that someone may have meant, as the second half of a sentence."""
+    names = list(names)
+    lower = {known.lower(): known for known in names}
+    found = [lower[low] for low in difflib.get_close_matches(name.lower(), lower, n=3, cutoff=0.5)]
+    if found:
+        return f"did you mean {' or '.join(map(repr, found))}?"
+    shown = ", ".join(map(repr, names[:12])) + (", ..." if len(names) > 12 else "")
+    return f"there are {shown}."
+
+
+def _suggested(table: Columns) -> str:
+    likely = [name for name in table if name.lower() in LIKELY_TARGETS] or list(table)[-1:]
+    return f"perhaps {likely[0]!r}. Without a target, --novelty learns what is usual."
+
+
+def split(samples: Samples, share: float, seed: int, stratify: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of the samples to learn from and of those to be held out; classes in equal shares."""
+    everyone = np.arange(len(samples))
+    if share == 0:
+        return everyone, everyone[:0]
+    classes = samples.y if stratify else None
+    if classes is not None:
+        _, counts = np.unique(classes, return_counts=True)
+        n_test = round(share * len(samples))
+        if counts.min() < 2 or n_test < len(counts) or len(samples) - n_test < len(counts):
+            classes = None  # too few of a class for every part
+    try:
+        train, test = train_test_split(everyone, test_size=share, random_state=seed, stratify=classes)
+    except ValueError as error:
+        raise CommandError(
+            f"{len(samples)} samples are too few to hold out {share:g} of them: {error}", DATA
+        ) from error
+    return np.sort(train), np.sort(test)

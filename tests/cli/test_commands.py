@@ -1,0 +1,406 @@
+"""The commands, in this process: files in; tables, JSON, models and exit codes out."""
+
+import csv
+import io
+import json
+from importlib.resources import files
+
+import numpy as np
+import pytest
+
+import mercer as package
+from mercer.cli.app import mercer_command
+from mercer.data import read_svmlight, read_table
+
+BUNDLED = files("mercer.datasets") / "data"
+IONOSPHERE, PROMOTERS = BUNDLED / "ionosphere.csv", BUNDLED / "promoters.csv"
+
+
+def rows_of(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+# --- train ------------------------------------------------------------------------------------------------
+
+
+def test_train_and_predict(mercer, tmp_path):
+    said = mercer("train", IONOSPHERE, "-t", "class", "-o", "ion.mercer")
+    assert said.code == 0
+    names = [line.split("  ")[0].strip() for line in said.out.splitlines()]
+    assert names == [
+        "task", "samples", "columns", "classes", "machine", "kernel", "test error", "certificate", "support vectors",
+        "time", "model",
+    ]  # fmt: skip
+    assert "263 to learn from, 88 held out" in said.out and "solved, relative gap" in said.out
+    assert not any(line != line.rstrip() for line in said.out.splitlines())
+    told = mercer("predict", "ion.mercer", IONOSPHERE)
+    assert told.code == 0 and told.err.startswith("error ")
+    predictions = [row["prediction"] for row in rows_of(told.out)]
+    model = package.load("ion.mercer")
+    assert predictions == model.predict(read_table(IONOSPHERE)).tolist()
+
+
+def test_the_held_out_part_is_the_same_for_a_seed(mercer):
+    first, again = (mercer("train", IONOSPHERE, "-t", "class", "--json").json for _ in range(2))
+    other = mercer("train", IONOSPHERE, "-t", "class", "--json", "--seed", 1).json
+    assert first["test"] == again["test"] and first["certificate"]["objective"] == again["certificate"]["objective"]
+    assert other["certificate"]["objective"] != first["certificate"]["objective"]
+    shares = first["data"]["classes"]
+    assert shares == {"bad": 126, "good": 225} and first["data"]["n_test"] == 88
+
+
+def test_the_error_is_that_of_the_model_on_what_was_held_out(mercer, tmp_path):
+    from sklearn.model_selection import train_test_split
+
+    told = mercer("train", IONOSPHERE, "-t", "class", "--json", "-o", "m.mercer").json
+    table = read_table(IONOSPHERE)
+    y = np.array(table["class"].tolist())
+    _, test = train_test_split(np.arange(351), test_size=0.25, random_state=0, stratify=y)
+    part = {name: values[test] for name, values in table.items()}
+    wrong = int((package.load("m.mercer").predict(part) != y[test]).sum())
+    assert told["test"]["wrong"] == wrong and told["test"]["low"] < wrong / 88 < told["test"]["high"]
+
+
+def test_mixed_table(mercer, mixed):
+    told = mercer("train", mixed, "-t", "ill", "--json", "-o", "m.mercer").json
+    assert told["data"]["columns"] == {
+        "id": "identifier", "age": "numeric", "bmi": "numeric", "city": "categorical", "note": "text",
+    }  # fmt: skip
+    assert told["data"]["missing"] in ({"age": 1, "city": 1}, {"age": 1}, {"city": 1}, {})
+    assert "On(columns=['age', 'bmi', 'city'], kernel=RBF())" in told["kernel"] and "Spectrum" in told["kernel"]
+    assert told["test"]["value"] <= 0.2
+    assert mercer("predict", "m.mercer", mixed, "-q").code == 0
+    own = mercer(
+        "train", mixed, "-t", "ill", "--json", "-k", "On(['age', 'city'], RBF(gamma=0.5)) + On('note', Spectrum(2))"
+    )
+    assert own.code == 0 and "gamma=0.5" in own.json["kernel"]
+
+
+def test_kernel_of_one_kind_of_columns(mercer, mixed):
+    strings = mercer("train", mixed, "-t", "ill", "--json", "-k", "Spectrum(2)").json["kernel"]
+    assert "RBF()" in strings and "Spectrum(p=2)" in strings
+    vectors = mercer("train", mixed, "-t", "ill", "--json", "-k", "linear").json["kernel"]
+    assert "Linear()" in vectors and "Normalized(kernel=Spectrum())" in vectors
+
+
+def test_regression_has_units_of_its_target(mercer, tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-3, 3, size=120)
+    for unit in (1.0, 1e4):
+        y = unit * (np.sin(x) + 0.1 * rng.normal(size=120))
+        lines = [f"{a:.6f},{b:.6f}" for a, b in zip(x, y, strict=True)]
+        (tmp_path / "v.csv").write_text("x,y\n" + "\n".join(lines) + "\n")
+        told = mercer("train", tmp_path / "v.csv", "-t", "y", "--json").json
+        assert told["task"] == "regression" and told["machine"] == "SVR"
+        assert told["test"]["r2"] > 0.9
+        assert told["test"]["low"] < told["test"]["value"] < told["test"]["high"] < 0.5 * told["test"]["trivial"]
+
+
+def test_whole_numbers_are_classes_if_few(mercer, tmp_path):
+    for values, task in [(range(3), "classification"), (range(40), "regression")]:
+        lines = [f"{k * 0.37 % 1:.4f},{values[k % len(values)]}" for k in range(80)]
+        (tmp_path / "t.csv").write_text("x,y\n" + "\n".join(lines) + "\n")
+        assert mercer("train", "t.csv", "-t", "y", "--json").json["task"] == task
+    assert mercer("train", "t.csv", "-t", "y", "--json", "--task", "classification").json["machine"] == "SVC"
+
+
+def test_novelty(mercer):
+    said = mercer("train", IONOSPHERE, "--novelty", "--ignore", "class", "-p", "nu=0.1", "--json", "-o", "n.mercer")
+    assert said.code == 0 and said.json["machine"] == "OneClassSVM" and said.json["test"]["name"] == "outside"
+    assert said.json["data"]["columns"]["class"] == "identifier"
+    told = mercer("predict", "n.mercer", IONOSPHERE)
+    assert {row["prediction"] for row in rows_of(told.out)} == {"1", "-1"} and told.err.startswith("novel ")
+
+
+def test_tuned_probabilities(mercer):
+    said = mercer("train", PROMOTERS, "-t", "class", "--tune", "--probability", "--json", "-o", "p.mercer")
+    assert said.code == 0 and said.json["search"]["complete"] and said.json["search"]["n_splits"] == 5
+    rows = rows_of(mercer("predict", "p.mercer", PROMOTERS, "--probability", "--decision", "-q").out)
+    assert list(rows[0]) == ["prediction", "decision", "probability other", "probability promoter"]
+    for row in rows:
+        assert (
+            (row["prediction"] == "promoter")
+            == (float(row["probability promoter"]) > 0.5)
+            == (float(row["decision"]) > 0)
+        )
+
+
+def test_tune_shows_the_best_cells(mercer):
+    said = mercer(
+        "tune", IONOSPHERE, "-t", "class", "--grid", "C=1,8", "--grid", "kernel__gamma=0.03,0.1", "--top", 3, "--cv", 3
+    )
+    assert said.code == 0 and "4 cells, 3 folds" in said.out
+    head, *cells = said.out.splitlines()[-4:]
+    assert head.split() == ["rank", "C", "kernel__gamma", "score", "±"] and len(cells) == 3
+    scores = [float(line.split()[3]) for line in cells]
+    assert scores == sorted(scores, reverse=True)
+    told = mercer("tune", IONOSPHERE, "-t", "class", "--grid", "C=1,8", "--cv", 3, "--json").json
+    assert [cell["params"] for cell in told["cells"]] and told["cells"][0]["score"] == told["search"]["best_score"]
+
+
+def test_other_machines_and_refit(mercer):
+    said = mercer("train", IONOSPHERE, "-t", "class", "--machine", "lssvc", "--json", "--refit", "-o", "m.mercer")
+    assert said.code == 0 and said.json["machine"] == "LSSVC" and said.json["data"]["n_train"] == 351
+    assert mercer("train", IONOSPHERE, "-t", "class", "--test", 0, "--json").json["test"] is None
+
+
+def test_unsolved_is_a_code_of_its_own(mercer):
+    said = mercer("train", IONOSPHERE, "-t", "class", "-p", "max_iter=1", "--json")
+    assert said.code == 5 and said.json["certificate"]["status"] == "max_iter" and "warning" in said.err
+
+
+# --- other formats ----------------------------------------------------------------------------------------
+
+
+def test_formats_agree(mercer):
+    assert mercer("convert", IONOSPHERE, "i.svm", "--target", "class").code == 0
+    assert mercer("convert", IONOSPHERE, "i.tsv").code == 0
+    assert mercer("convert", IONOSPHERE, "i.parquet").code == 0
+    X, y = read_svmlight("i.svm")
+    table = read_table(IONOSPHERE)
+    assert (
+        np.array_equal(X.toarray()[:, 2], table["V3"]) and y.tolist() == (table["class"] == "good").astype(int).tolist()
+    )
+    objectives = [
+        mercer("train", path, "-t", "class", "--json").json["certificate"]["objective"]
+        for path in (IONOSPHERE, "i.tsv", "i.parquet")
+    ]
+    assert len(set(objectives)) == 1
+    said = mercer("train", "i.svm", "--json", "-o", "i.mercer")
+    assert said.json["data"]["kind"] == "vectors" and said.json["data"]["n_features"] == 34
+    assert mercer("predict", "i.mercer", "i.svm", "-q").code == 0
+    assert mercer("convert", "i.svm", "back.csv").code == 0
+    assert np.array_equal(read_table("back.csv")["V5"], table["V5"])
+
+
+def test_sequences(mercer, tmp_path):
+    assert mercer("convert", PROMOTERS, "p.fasta", "-t", "class").code == 0
+    told = mercer("train", "p.fasta", "--json", "-o", "p.mercer").json
+    assert told["data"]["kind"] == "text" and "WeightedDegree" in told["kernel"] and told["test"]["value"] < 0.2
+    assert mercer("predict", "p.mercer", "p.fasta", "-q").code == 0
+    sequences = (tmp_path / "p.fasta").read_text().splitlines()
+    (tmp_path / "bare.fasta").write_text("\n".join(line.split()[0] for line in sequences) + "\n")
+    (tmp_path / "labels.txt").write_text("".join(f"{line[1:]}\n" for line in sequences if line.startswith(">")))
+    again = mercer("train", "bare.fasta", "--labels", "labels.txt", "--json").json
+    assert again["test"] == told["test"]
+    assert mercer("train", "bare.fasta").code == 3
+
+
+def test_graphs(mercer, tmp_path):
+    rng = np.random.default_rng(1)
+    folder = tmp_path / "RINGS"
+    folder.mkdir()
+    arcs, owner, labels, node = [], [], [], 0
+    for g in range(24):
+        size = 4 + int(rng.integers(0, 4))
+        edges = [(i, (i + 1) % size) for i in range(size - g % 2)]  # rings and paths
+        arcs += [f"{node + i + 1}, {node + j + 1}\n{node + j + 1}, {node + i + 1}\n" for i, j in edges]
+        owner += [f"{g + 1}\n"] * size
+        labels.append(f"{g % 2}\n")
+        node += size
+    for part, lines in (("A", arcs), ("graph_indicator", owner), ("graph_labels", labels)):
+        (folder / f"RINGS_{part}.txt").write_text("".join(lines))
+    told = mercer("train", folder, "--json", "-o", "r.mercer").json
+    assert told["data"]["kind"] == "graphs" and "WeisfeilerLehman" in told["kernel"] and told["test"]["wrong"] == 0
+    assert mercer("predict", "r.mercer", folder, "-q").code == 0
+    (folder / "RINGS_A.txt").write_text("1, 2\n2, 900\n")
+    assert mercer("train", folder).code == 3
+
+
+def test_standard_input(mercer, monkeypatch):
+    mercer("train", IONOSPHERE, "-t", "class", "-o", "m.mercer", "-q")
+    lines = IONOSPHERE.read_text().splitlines(keepends=True)
+
+    class Input:
+        buffer = io.BytesIO("".join(lines[:4]).encode())
+
+    monkeypatch.setattr("sys.stdin", Input)
+    assert len(rows_of(mercer("predict", "m.mercer", "-").out)) == 3
+
+
+def test_convert_models(mercer, tmp_path):
+    from pathlib import Path
+
+    fixtures = Path(__file__).parents[1] / "compat" / "libsvm_files"
+    assert mercer("convert", fixtures / "s0_t2.model", "m.mercer").code == 0
+    assert mercer("convert", "m.mercer", "m.model").code == 0
+    theirs = np.loadtxt(fixtures / "s0_t2.out")
+    for model in ("m.mercer", "m.model", fixtures / "s0_t2.model"):
+        said = mercer("predict", model, fixtures / "classes.svm")
+        assert [float(row["prediction"]) for row in rows_of(said.out)] == theirs.tolist()
+    mercer("train", IONOSPHERE, "-t", "class", "-o", "t.mercer", "-q")
+    said = mercer("convert", "t.mercer", "t.model")
+    assert said.code == 4 and "prepares tables" in said.err and not (tmp_path / "t.model").exists()
+    assert mercer("convert", IONOSPHERE, "x.xyz").code == 2
+    assert mercer("convert", "m.mercer", "m.csv").code == 2
+
+
+# --- what goes wrong --------------------------------------------------------------------------------------
+
+MANY = "".join(f"{k},{'a' if k % 2 else 'b'}\n" for k in range(20))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("t.csv", b"x,class\n1,a\n2\n", "line 3: 1 field, where the first line has 2"),
+        ("t.csv", b"x,class\n1,a,9\n", "line 2: 3 fields"),
+        ("t.csv", f"x,class\n{MANY}oops,a\n".encode(), "line 22: column 'x': 'oops' is no number, though 20 of the 21"),
+        ("t.csv", f"x,class\n{MANY}inf,a\n".encode(), "line 22: column 'x': 'inf' is no finite number"),
+        ("t.csv", b"x,x,class\n1,2,a\n", "line 1: columns 1 and 2 are both called 'x'"),
+        ("t.csv", b"", "the file is empty"),
+        ("t.csv", b"x,class\n", "no rows below the names"),
+        ("t.csv", b"x,class\n\0\1\2\n", "line 2: this is no text"),
+        ("t.csv", "name,class\nMüller,a\n".encode("latin1"), "line 2: byte 0xfc is not UTF-8"),
+        ("t.csv", b"x,class\n1,a\n2,a\n3,a\n4,a\n5,a\n", "All 5 samples of t.csv have the class a"),
+        ("t.csv", f"x,class\n{MANY}3,\n".encode(), "line 22: the target 'class' is missing"),
+        ("t.csv", b'x,class\n1,a\n"2,b\n', "line 3: a quote is not closed"),
+        ("t.svm", b"1 1:2\n-1 3:1 2:1\n", "line 2: feature 2 follows feature 3"),
+        ("t.svm", b"1 1:2\nx 1:1\n", "line 2: the target 'x' is no number"),
+        ("t.svm", b"1 1:2\n1 1=1\n", "line 2: '1=1' is no entry"),
+        ("t.svm", b"1 1:2\n1 1:nan\n", "is no finite number"),
+        ("t.svm", b"1 0:2\n", "feature 0, where numbers begin with 1"),
+        ("t.svm", b"# nothing\n", "no samples"),
+        ("t.fasta", b"acgt\n", "line 1: letters before the first header"),
+        ("t.fasta", b">a x\n>b y\nac\n", "line 1: there are no letters below"),
+        ("t.fasta", b">a x\nac\n>a y\nac\n", "line 3: the name 'a' is that of line 1"),
+        ("t.fasta", b">a x\nac\n>b\nac\n", "line 3: this header has no label"),
+        ("t.parquet", b"PAR1 and then nothing", "no readable Parquet file"),
+        ("t.csv.gz", b"\x1f\x8b\x08\0\0\0\0\0", "the gzipped file is damaged"),
+    ],
+)
+def test_bad_files(mercer, tmp_path, name, content, reason):
+    (tmp_path / name).write_bytes(content)
+    said = mercer("train", name, *(["-t", "class"] if "csv" in name or "parquet" in name else []), "-o", "m.mercer")
+    assert said.code == 3, said.err
+    assert reason in said.err and said.err.startswith("mercer: ") and said.err.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "reason"),
+    [
+        (["-t", "clas"], 2, "no column 'clas'; did you mean 'class'?"),
+        ([], 2, "Which column is to be learnt? --target COLUMN; perhaps 'class'"),
+        (["-t", "class", "-C", "-1"], 2, "C must be a float > 0, got -1.0."),
+        (["-t", "class", "-k", "RFB()"], 2, "There is no kernel 'RFB'; did you mean 'RBF'?"),
+        (["-t", "class", "-p", "foo=1"], 2, "SVC has no parameter 'foo'"),
+        (["-t", "class", "-p", "foo"], 2, "--param must be NAME=VALUE, got 'foo'"),
+        (
+            ["-t", "class", "--machine", "SVR"],
+            2,
+            "no machine 'SVR' for classification; there are AnalyticCenterMachine",
+        ),
+        (["-t", "class", "--task", "regression"], 3, "Values are numbers"),
+        (["-t", "class", "-k", "Spectrum(3)"], 1, "Spectrum works on strings"),
+        (["-t", "class", "-o", "nowhere/m.mercer"], 2, "There is no folder"),
+        (["-t", "class", "--numeric", "nix"], 1, "kinds names the column 'nix'"),
+        (["-t", "class", "--test", "1.5"], 2, "1.5 is not in the range"),
+        (["-t", "class", "-p", "C=inf", "-k", "linear"], 1, "not separable"),
+    ],
+)
+def test_bad_wishes(mercer, arguments, code, reason):
+    said = mercer("train", IONOSPHERE, *arguments)
+    assert (said.code, said.out) == (code, "")
+    assert reason in said.err
+
+
+def test_models_that_do_not_fit(mercer, mixed, tmp_path):
+    mercer("train", IONOSPHERE, "-t", "class", "-o", "m.mercer", "-q")
+    said = mercer("predict", "m.mercer", PROMOTERS)
+    assert said.code == 4 and "no column 'V1', 'V2'" in said.err and "and 24 others, which m.mercer needs" in said.err
+    table = IONOSPHERE.read_text().replace("V17", "v_17", 1)
+    (tmp_path / "renamed.csv").write_text(table)
+    said = mercer("predict", "m.mercer", "renamed.csv")
+    assert said.code == 4 and "no column 'V17', which m.mercer needs; did you mean 'v_17'" in said.err
+    said = mercer("predict", "m.mercer", "m.mercer")
+    assert said.code == 3
+    assert mercer("predict", "m.mercer", IONOSPHERE, "--probability").code == 4
+    (tmp_path / "x.svm").write_text("1 1:1\n")
+    assert mercer("predict", "m.mercer", "x.svm").code == 4
+    damaged = (tmp_path / "m.mercer").read_bytes()[:-100]
+    (tmp_path / "d.mercer").write_bytes(damaged)
+    assert mercer("predict", "d.mercer", IONOSPHERE).code == 4
+    assert mercer("inspect", IONOSPHERE).code == 4
+
+
+def test_predict_asks_for_the_kinds_of_the_training(mercer, tmp_path):
+    (tmp_path / "t.csv").write_text("x,z,class\n" + "".join(f"{k},q{k % 2},{'ab'[k % 2]}\n" for k in range(20)))
+    assert mercer("train", "t.csv", "-t", "class", "-o", "m.mercer", "-q").code == 0
+    (tmp_path / "new.csv").write_text("z,x\nq0,1\nq1,two\n7,\n")
+    said = mercer("predict", "m.mercer", "new.csv")
+    assert said.code == 3 and "line 3: column 'x': 'two' is no number." in said.err
+    (tmp_path / "new.csv").write_text("z,x\n7,1\n8,\n")
+    said = mercer("predict", "m.mercer", "new.csv")  # categories that were never seen, a number that is missing
+    assert said.code == 0 and len(rows_of(said.out)) == 2
+
+
+# --- the rest ---------------------------------------------------------------------------------------------
+
+
+def test_inspect(mercer, mixed):
+    mercer("train", mixed, "-t", "ill", "-o", "m.mercer", "-q", "-C", 2)
+    said = mercer("inspect", "m.mercer")
+    assert said.code == 0 and "numeric: age, bmi" in said.out and "status: solved" in said.out
+    told = mercer("inspect", "m.mercer", "--json").json
+    assert told["target"] == "ill" and told["classes"] == ["no", "yes"] and told["parameters"] == {"C": 2.0}
+    assert told["columns"]["text"] == ["note"] and told["certificate"]["gap"] >= 0
+
+
+@pytest.mark.parametrize("case", [None, "promoters"])
+def test_demo(mercer, case):
+    said = mercer("demo", *([case] if case else []))
+    assert said.code == 0 and "$ mercer train" in said.out and "test error" in said.out
+    assert ("Other cases: promoters" in said.out) == (case is None)
+
+
+def test_demo_cases_exist(mercer):
+    from mercer.cli.demonstrating import CASES
+
+    for name in CASES:
+        assert (BUNDLED / f"{name}.csv").is_file()
+    assert mercer("demo", "nix").code == 2
+
+
+def test_bench(mercer):
+    said = mercer("bench", "-n", 100, "--repeats", 1)
+    assert said.code == 0 and "scikit-learn" in said.out and "100.0 %" in said.out
+    told = mercer("bench", IONOSPHERE, "-t", "class", "-n", 200, "--repeats", 1, "--json").json
+    assert told["runs"][0]["n"] == 200 and told["runs"][0]["agreement"] > 0.99
+    assert mercer("bench", PROMOTERS, "-t", "class").code == 1
+
+
+def test_kernels(mercer):
+    said = mercer("kernels")
+    assert said.code == 0 and "WeisfeilerLehman" in said.out and "FromFunction" not in said.out
+    assert mercer("kernels", "RBF").out.startswith("RBF(gamma='scale')")
+    assert "did you mean 'Spectrum'" in mercer("kernels", "spektrum").err
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(mercer, shell):
+    said = mercer("completion", shell)
+    assert said.code == 0 and "_MERCER_COMPLETE" in said.out
+
+
+def commands(group, path=()):
+    for name, command in group.commands.items():
+        yield (*path, name)
+        if hasattr(command, "commands"):
+            yield from commands(command, (*path, name))
+
+
+@pytest.mark.parametrize("path", [(), *commands(mercer_command)], ids=" ".join)
+def test_every_help_has_examples(mercer, path):
+    said = mercer(*path, "--help")
+    assert said.code == 0 and "Examples:\n" in said.out
+    assert f"mercer {' '.join(path)}".strip() in said.out.partition("Examples:")[2]
+
+
+def test_quiet_and_json_are_what_they_say(mercer):
+    said = mercer("train", IONOSPHERE, "-t", "class", "-q")
+    assert said == (0, "", "")
+    said = mercer("train", IONOSPHERE, "-t", "class", "--json")
+    assert json.loads(said.out) and said.err == "" and said.out.count("\n") == 1
+    assert mercer("--version").out == f"mercer {package.__version__}\n"
+    assert mercer("trian").code == 2
