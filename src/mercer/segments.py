@@ -38,6 +38,17 @@ class Segments:
         np.cumsum(sizes, out=starts[1:])
         return cls(starts)
 
+    def _file_parts(self) -> dict[str, Any]:
+        return {"starts": self.starts}
+
+    @classmethod
+    def _from_file_parts(cls, parts: dict[str, Any]) -> "Segments":
+        starts = parts["starts"]
+        numbers = isinstance(starts, np.ndarray) and starts.ndim == 1 and starts.dtype.kind == "i" and len(starts) > 0
+        if not numbers or starts[0] != 0 or (starts[1:] < starts[:-1]).any():
+            raise ValueError("starts must be numbers that ascend from 0.")
+        return cls(np.ascontiguousarray(starts))
+
     def __len__(self) -> int:
         return len(self.starts) - 1
 

@@ -1,13 +1,14 @@
 """Samples of different lengths, packed one after the other: strings and other sequences of symbols, and series."""
 
 from itertools import chain
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer.data.objects import listed
 from mercer.data.symbols import LARGEST_INTEGER, symbol_keys
 from mercer.errors import DomainError
+from mercer.segments import Segments
 
 __all__ = ["Sequences", "Series", "check_symbols"]
 
@@ -21,8 +22,24 @@ class _Packed:
 
     __slots__ = ("entries", "starts")
 
+    _entries: ClassVar[tuple[type, int]]
+    """The kind of the entries, and their dimensions."""
+
     def __init__(self, entries: np.ndarray, starts: np.ndarray):
         self.entries, self.starts = entries, starts
+
+    def _file_parts(self) -> dict[str, Any]:
+        return {"entries": self.entries, "starts": self.starts}
+
+    @classmethod
+    def _from_file_parts(cls, parts: dict[str, Any]) -> Any:
+        entries, (dtype, ndim) = parts["entries"], cls._entries
+        if not isinstance(entries, np.ndarray) or entries.dtype != dtype or entries.ndim != ndim:
+            raise ValueError(f"entries of {cls.__name__} must be {np.dtype(dtype)}, in {ndim} dimensions.")
+        starts = Segments._from_file_parts({"starts": parts["starts"]}).starts
+        if starts[-1] != len(entries):
+            raise ValueError(f"starts of {cls.__name__} must end with the number of entries.")
+        return cls(np.ascontiguousarray(entries), starts.astype(np.int64))
 
     @property
     def shape(self) -> tuple[int]:
@@ -69,6 +86,8 @@ class Sequences(_Packed):
     """
 
     __slots__ = ()
+
+    _entries = np.uint64, 1
 
     @classmethod
     def pack(cls, samples: Any, owner: str = "Sequences", name: str = "samples") -> "Sequences":
@@ -132,6 +151,8 @@ class Series(_Packed):
     """
 
     __slots__ = ()
+
+    _entries = np.float64, 2
 
     @classmethod
     def pack(cls, samples: Any, owner: str = "Series", name: str = "samples") -> "Series":

@@ -271,6 +271,23 @@ class Tree:
     def __reduce__(self):
         return Tree._flat, (self._labels, self._arities)
 
+    def _file_parts(self) -> dict[str, Any]:
+        return {"labels": self._labels, "arities": self._arities}
+
+    @classmethod
+    def _from_file_parts(cls, parts: dict[str, Any]) -> "Tree":
+        labels, arities = parts["labels"], parts["arities"]
+        if not (isinstance(labels, tuple) and isinstance(arities, tuple) and len(labels) == len(arities)):
+            raise ValueError("A tree must have a label and a number of children for every node.")
+        awaited = 1  # how many nodes are to come: none after the last one, and some before it
+        for arity in arities:
+            if type(arity) is not int or arity < 0 or awaited < 1:
+                raise ValueError("Numbers of children are not those of one tree in preorder.")
+            awaited += arity - 1
+        if awaited:
+            raise ValueError("Numbers of children are not those of one tree in preorder.")
+        return cls._flat(labels, arities)
+
     def __copy__(self) -> "Tree":
         return self
 

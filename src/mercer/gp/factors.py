@@ -26,6 +26,18 @@ class Factor:
         if info or not np.isfinite(pivots[bad]):
             raise IndefiniteError(f"{name} is not positive definite: the pivot of sample {bad} is not positive.")
 
+    def _file_parts(self) -> dict[str, np.ndarray]:
+        return {"lower": self.lower}
+
+    @classmethod
+    def _from_file_parts(cls, parts: dict[str, np.ndarray]) -> "Factor":
+        lower = parts["lower"]
+        if not isinstance(lower, np.ndarray) or lower.dtype != np.float64 or lower.shape != (len(lower), len(lower)):
+            raise ValueError("lower must be a square matrix of float64.")
+        factor = cls.__new__(cls)
+        factor.lower = lower
+        return factor
+
     @property
     def half_log_determinant(self) -> float:
         """Half the logarithm of the determinant of the matrix."""

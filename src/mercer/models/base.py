@@ -65,6 +65,13 @@ class Model(ABC):
     def __reduce__(self):
         return type(self), tuple(getattr(self, name) for name in self._parts)
 
+    def _file_parts(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self._parts}
+
+    @classmethod
+    def _from_file_parts(cls, parts: dict[str, Any]) -> "Model":
+        return cls(**parts)
+
     def __copy__(self):
         return self
 

@@ -62,6 +62,7 @@ INTERNAL = {
     "gp.laplace": ("Mode",),
     "solvers.kernel_weights.base": ("KernelWeightsHistory", "KernelWeightsResult"),
     "solvers.ridge": ("LeastSquaresResult",),
+    "structured.taxonomy": ("Hierarchy",),
     "solvers.structured.base": ("StructuredHistory", "StructuredResult"),
 }
 
@@ -130,8 +131,10 @@ def register(cls: type) -> type:
 
     Notes
     -----
-    Loading makes an object without calling ``__init__`` and sets its attributes, as pickle does; of a
-    dataclass or a named tuple, it calls the class with the fields.
+    Loading makes an object without calling ``__init__`` and sets its attributes, as pickle does; of a dataclass or a
+    named tuple, it calls the class with the fields. A class that wants to store something else has a method
+    ``_file_parts()``, which returns a dict, and a class method ``_from_file_parts(parts)``, which checks such a dict
+    and makes an object of it.
 
     Examples
     --------

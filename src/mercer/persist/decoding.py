@@ -15,9 +15,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from mercer.errors import ModelFileError
+from mercer.persist.checks import check_value
 from mercer.persist.classes import class_named, function_named
 from mercer.persist.frames import make_frame
-from mercer.persist.values import PARTS, SCALAR_TYPES, SPARSE, checked_dtype, random_source
+from mercer.persist.values import SCALAR_TYPES, SPARSE, checked_dtype, random_source
 
 __all__ = ["Decoder"]
 
@@ -223,20 +224,21 @@ class Decoder:
         if not isinstance(node.get("state"), dict):
             raise ModelFileError("an object must have a state.")
         state = {name: self.value(value) for name, value in node["state"].items()}
-        for base, (_, make) in PARTS.items():
-            if issubclass(cls, base):
-                return make(cls, state)
+        if hasattr(cls, "_from_file_parts"):
+            return cls._from_file_parts(state)
         if is_dataclass(cls) or (issubclass(cls, tuple) and hasattr(cls, "_fields")):
             names = [field.name for field in fields(cls)] if is_dataclass(cls) else cls._fields
             if unknown := state.keys() - set(names):
                 raise ModelFileError(f"{cls.__name__} has no {sorted(unknown)[0][:80]!r}.")
-            return cls(**state)
-        _check_attributes(cls, state)
-        made = cls.__new__(cls)
-        if isinstance(made, BaseEstimator):
-            made.__setstate__(state)
+            made = cls(**state)
         else:
-            vars(made).update(state)
+            _check_attributes(cls, state)
+            made = cls.__new__(cls)
+            if isinstance(made, BaseEstimator):
+                made.__setstate__(state)
+            else:
+                vars(made).update(state)
+        check_value(made)
         return made
 
 

@@ -19,9 +19,10 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from mercer.errors import UnsavableError
+from mercer.persist.checks import check_value
 from mercer.persist.classes import name_of_class, name_of_function
 from mercer.persist.frames import is_frame, parts_of_frame
-from mercer.persist.values import BIT_GENERATORS, PARTS, SCALAR_TYPES, SPARSE, TENSOR_KINDS
+from mercer.persist.values import BIT_GENERATORS, SCALAR_TYPES, SPARSE, TENSOR_KINDS
 
 __all__ = ["Encoder"]
 
@@ -182,6 +183,10 @@ class Encoder:
             if cls.__module__.partition(".")[0] != "mercer":
                 way_out = f"call mercer.persist.register if the class is your own, or {way_out}"
             raise UnsavableError(f"{path}: model files do not hold {cls.__module__}.{cls.__qualname__}; {way_out}.")
+        try:
+            check_value(value)
+        except (AttributeError, TypeError, ValueError) as error:
+            raise UnsavableError(f"{path} cannot be used, nor saved: {error}") from error
         parts = {k: self.value(v, f"{path}.{k}") for k, v in _state(value, path).items()}
         return {"is": "object", "class": name, "state": parts}
 
@@ -189,9 +194,8 @@ class Encoder:
 def _state(value: Any, path: str) -> dict[str, Any]:
     """What an object is made of, by names."""
     cls: Any = type(value)
-    for base, (take, _) in PARTS.items():
-        if isinstance(value, base):
-            return take(value)
+    if hasattr(cls, "_from_file_parts"):
+        return value._file_parts()
     if isinstance(value, tuple):
         return dict(zip(cls._fields, value, strict=True))
     if is_dataclass(value):

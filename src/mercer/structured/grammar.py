@@ -137,6 +137,13 @@ class ContextFreeGrammar:
             numbered, len(self._symbols), len(self._words), self._symbols[self.start], self.symbols
         )
 
+    def _file_parts(self) -> dict[str, Any]:
+        return {"rules": self.rules, "start": self.start, "unknown": self.unknown}
+
+    @classmethod
+    def _from_file_parts(cls, parts: dict[str, Any]) -> "ContextFreeGrammar":
+        return cls(**parts)
+
     def _item(self, item: Hashable) -> int:
         return ~self._words[item.label] if isinstance(item, Word) else self._symbols[item]
 

@@ -1,0 +1,51 @@
+"""Files that past versions have written can be loaded, and say what they said then."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from persist.corpus import MODELS, answer, as_json
+
+import mercer
+from mercer.persist import describe
+
+FIXTURES = Path(__file__).parent / "fixtures"
+FILES = sorted(FIXTURES.glob("*/*.mercer"))
+VERSIONS = sorted(path.name for path in FIXTURES.iterdir())
+
+
+def assert_close(said, expected):
+    """Numbers to rounding, everything else exactly."""
+    said, expected = np.asarray(said), np.asarray(expected)
+    if expected.dtype.kind == "f":
+        assert_allclose(said, expected, rtol=1e-9, atol=1e-9)
+    else:
+        assert_array_equal(said, expected)
+
+
+def test_this_version_has_files():
+    assert mercer.__version__.rpartition(".")[0] in VERSIONS
+    assert {path.stem for path in FILES} == set(MODELS)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.InconsistentVersionWarning")
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name} {path.stem}")
+def test_files_of_past_versions(path):
+    expected = json.loads((path.parent / "answers.json").read_text(encoding="utf-8"))[path.stem]
+    model, (_, samples) = mercer.load(path), MODELS[path.stem]()
+    said = as_json(answer(model, samples))
+    if said is None or path.stem.startswith("structured"):
+        assert said == expected
+    else:
+        assert_close(said, expected)
+    assert describe(path)["versions"]["mercer"].startswith(path.parent.name)
+
+
+def test_closeness_can_fail():
+    with pytest.raises(AssertionError):
+        assert_close([1.0, 2.0], [1.0, 2.0 + 1e-7])
+    with pytest.raises(AssertionError):
+        assert_close(["ash"], ["elm"])
