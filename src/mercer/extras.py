@@ -6,7 +6,14 @@ from typing import Any
 __all__ = ["require"]
 
 # Package -> the extra in pyproject.toml that brings it. Others are installed by their own names.
-EXTRA_OF = {"clarabel": "conic", "click": "cli", "matplotlib": "plots", "networkx": "graphs", "rich": "cli"}
+EXTRA_OF = {
+    "clarabel": "conic",
+    "click": "cli",
+    "matplotlib": "plots",
+    "networkx": "graphs",
+    "onnx": "onnx",
+    "rich": "cli",
+}
 
 
 def require(module: str, who: str) -> Any:
