@@ -8,7 +8,7 @@ SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find cpp src -name __
 NATIVE := $(shell find $(wildcard cpp tests/native) -name '*.hpp' -o -name '*.cpp')
 PYTHON_CODE := $(wildcard src tests examples benchmarks docs)
 
-.PHONY: demo test test-all browser sklearn-tests lint format sanitize docs bench bench-full clean
+.PHONY: demo test test-all browser sklearn-tests lint format sanitize docs docs-test bench bench-full clean
 
 demo: .venv/installed
 	mkdir -p build
@@ -24,7 +24,7 @@ test: .venv/installed
 test-all: .venv/installed
 	$(BIN)/python -m pytest -n auto -m "slow or not slow" $(TESTED)
 
-# Debian's chromium, in which the labelling page is tested; without it these tests skip, and say so.
+# Debian's chromium, in which the labelling page and the documentation are tested; without it these tests skip, and say so.
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
 browser:
 	command -v chromium >/dev/null && command -v chromedriver >/dev/null || { $(SUDO) apt-get update -qq; \
@@ -54,6 +54,10 @@ sanitize: .venv/tools
 # Everything is read afresh (-E): a warning does not go away by building again.
 docs: .venv/installed .venv/extra-docs
 	MPLBACKEND=Agg $(BIN)/python -m sphinx -E -W --keep-going -b html docs build/docs
+
+# The pages that were built, read in a browser.
+docs-test: .venv/installed
+	$(BIN)/python -m pytest -rs tests/docs
 
 bench: .venv/installed .venv/peers
 	$(BIN)/python -m benchmarks

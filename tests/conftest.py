@@ -1,6 +1,7 @@
 """What every test runs under."""
 
 import os
+import shutil
 import sys
 
 import numpy as np
@@ -25,3 +26,24 @@ def close_figures():
     yield
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Debian's chromium, without a screen; what needs it skips where it is not there, and says so."""
+    webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium: pip install 'mercer[test]'")
+    programs = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
+    if not all(programs.values()):
+        pytest.skip("needs chromium and chromedriver: make browser")
+    options = webdriver.ChromeOptions()
+    options.binary_location = programs["chromium"]
+    arguments = ["--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1280,900"]
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        arguments.append("--no-sandbox")  # chromium has none for root
+    for argument in arguments:
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    service = webdriver.chrome.service.Service(programs["chromedriver"])
+    driver = webdriver.Chrome(options=options, service=service)
+    yield driver
+    driver.quit()

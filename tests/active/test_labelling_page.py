@@ -1,7 +1,5 @@
 """The labelling page in a real browser: Debian's chromium, without a screen."""
 
-import os
-import shutil
 import threading
 import time
 from itertools import pairwise
@@ -14,35 +12,14 @@ from mercer.active import SVG, ActiveLearner
 from mercer.data import Graph, Series, Tree
 
 selenium = pytest.importorskip("selenium", reason="needs selenium: pip install 'mercer[test]'")
-from selenium import webdriver  # noqa: E402
-from selenium.webdriver.chrome.service import Service  # noqa: E402
 from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 
-PROGRAMS = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not all(PROGRAMS.values()), reason="needs chromium and chromedriver: make browser"),
-]
+pytestmark = pytest.mark.browser
 
 POOL = np.linspace(-1.0, 1.0, 41)[:, np.newaxis]
 CLASSES = ["left", "right"]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    options = webdriver.ChromeOptions()
-    options.binary_location = PROGRAMS["chromium"]
-    arguments = ["--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1280,900"]
-    if hasattr(os, "geteuid") and os.geteuid() == 0:
-        arguments.append("--no-sandbox")  # chromium has none for root
-    for argument in arguments:
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(PROGRAMS["chromedriver"]))
-    yield driver
-    driver.quit()
 
 
 @pytest.fixture
