@@ -1,5 +1,6 @@
-"""Results as Markdown."""
+"""Results as Markdown, for the README and for a page of the documentation."""
 
+import re
 from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
@@ -37,6 +38,15 @@ def table(report: dict[str, Any], *, complete: bool = False) -> list[str]:
     for said in report["summaries"].values():
         lines += ["", said["text"]]
     return lines
+
+
+def missed(speed: str) -> list[str]:
+    """The targets that a text on speed has a paragraph on, which begins with a name and figures in brackets."""
+    paragraphs = [paragraph.replace("\n", " ") for paragraph in speed.split("\n\n")]
+    found = [
+        match for text in paragraphs if (match := re.match(r"(\*\*.+?\*\*) \(([^)]*\btargets?: .*?)\)[.,]? ", text))
+    ]
+    return [f"- {match[1]}: {match[2]}." for match in found]
 
 
 def cell(task: Task, row: Mapping[str, Outcome], contender: str) -> str:

@@ -1,11 +1,16 @@
 """Sphinx configuration. Neither the build nor the pages need a network, and a warning is an error."""
 
 import inspect
+import json
 import os
 import re
+import sys
 from pathlib import Path
 
 import mercer
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))  # for the benchmarks, which are not installed
 
 project = "mercer"
 author = "The mercer developers"
@@ -13,15 +18,18 @@ copyright = "2026, The mercer developers"
 version = release = mercer.__version__
 
 extensions = [
+    "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
     "sphinx-mathjax-offline",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]
+myst_enable_extensions = ["colon_fence"]
 default_role = "literal"
 
 # One page per room, from its __all__, and one page per public name (see _templates/autosummary).
@@ -50,8 +58,16 @@ sphinx_gallery_conf = {
 
 html_theme = "pydata_sphinx_theme"
 html_title = "mercer"
-html_theme_options = {"navigation_with_keys": False, "show_prev_next": False, "show_toc_level": 2}
-html_sidebars = {"design/index": []}  # one page, nothing to navigate
+html_context = {"default_mode": "auto"}  # light or dark as the reader's system is; without it the theme complains
+html_theme_options = {
+    "header_links_before_dropdown": 6,
+    "navigation_with_keys": False,
+    "show_prev_next": False,
+    "show_toc_level": 2,
+}
+html_static_path = ["_static"]
+html_css_files = ["mercer.css"]
+html_sidebars = {page: [] for page in ("benchmarks", "changelog", "tutorial")}  # one page, nothing to navigate
 html_show_sourcelink = False
 
 
@@ -63,7 +79,19 @@ def escape_initials(lines):
     lines[:] = [INITIAL.sub(r"\1\\", line) for line in lines]
 
 
+def benchmark_lines():
+    """What the page on benchmarks shows, by the marks that stand for it."""
+    from benchmarks.report import missed, table
+
+    report = json.loads((HERE.parent / "benchmarks" / "results" / "latest.json").read_text())
+    speed = (HERE / "design" / "speed.rst").read_text()
+    return {"<!-- bench:table -->": table(report, complete=True), "<!-- bench:missed -->": missed(speed)}
+
+
 def read_page(app, name, source):
+    if name == "benchmarks":
+        for mark, lines in benchmark_lines().items():
+            source[0] = source[0].replace(mark, "\n".join(lines))
     lines = source[0].split("\n")
     escape_initials(lines)
     source[0] = "\n".join(lines)
