@@ -8,7 +8,7 @@ SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find cpp src -name __
 NATIVE := $(shell find $(wildcard cpp tests/native) -name '*.hpp' -o -name '*.cpp')
 PYTHON_CODE := $(wildcard src tests examples benchmarks docs)
 
-.PHONY: demo test test-all browser sklearn-tests lint format sanitize docs docs-test bench bench-full clean
+.PHONY: demo test test-all browser sklearn-tests wheel oldest lint format sanitize docs docs-test bench bench-full clean
 
 demo: .venv/installed
 	mkdir -p build
@@ -33,6 +33,25 @@ browser:
 # scikit-learn's tests of its support vector machines, against the classes that take their place.
 sklearn-tests: .venv/installed
 	$(BIN)/python -m benchmarks.sklearn_tests
+
+# A wheel, in build/wheels, and a look at it in an environment that has nothing else: `make wheel PYTHON=python3.13`.
+NEWEST_WHEEL = $$(ls -t build/wheels/mercer-*.whl | head -n 1)
+wheel:
+	$(PYTHON) -m pip wheel -q --no-deps -w build/wheels .
+	$(PYTHON) -m venv --clear build/wheel-env
+	build/wheel-env/bin/pip install -q $(NEWEST_WHEEL)
+	build/wheel-env/bin/python tests/packaging/smoke.py
+
+# The same with the oldest NumPy, SciPy and scikit-learn that pyproject.toml allows, and the tests without the laws.
+oldest: .venv/installed
+	$(BIN)/pip wheel -q --no-deps --no-build-isolation -w build/wheels .
+	($(call LISTED,['project']['dependencies']) | sed 's/>=/==/'; echo 'pytest<9') > build/oldest.txt  # its checks are older, too
+	$(PYTHON) -m venv --clear build/oldest-env
+	build/oldest-env/bin/pip install -q -c build/oldest.txt $(NEWEST_WHEEL)
+	build/oldest-env/bin/python tests/packaging/smoke.py
+	build/oldest-env/bin/pip install -q -c build/oldest.txt "$(NEWEST_WHEEL)[test]"
+	OPENBLAS_NUM_THREADS=1 build/oldest-env/bin/python -m pytest -q -n auto -m "not slow and not browser" \
+	    tests --ignore tests/laws
 
 lint: .venv/installed .venv/extra-lint
 	$(BIN)/ruff check $(PYTHON_CODE)

@@ -40,12 +40,12 @@ def graph_places(graph: Graph) -> np.ndarray:
     places = np.zeros((graph.n_nodes, 2))
     if graph.n_nodes == 0:
         return places
-    links = graph.adjacency()
+    links = graph.replace(weights=None).adjacency()  # every edge is as long as any other
     n_parts, part_of = connected_components(links, directed=False)
     parts = sorted((np.flatnonzero(part_of == k) for k in range(n_parts)), key=len, reverse=True)
     drawn = []
     for part in parts:
-        drawing = _spread(shortest_path(links[part][:, part], directed=False, unweighted=True))
+        drawing = _spread(shortest_path(links[part][:, part].toarray(), directed=False, unweighted=True))
         drawn.append(drawing - drawing.min(axis=0))
     width = max(drawn[0][:, 0].max(), 1.5 * np.sqrt(sum(np.prod(np.ptp(d, axis=0) + GAP) for d in drawn)))
     x = y = height = 0.0

@@ -100,7 +100,9 @@ class DivConv(Divergence):
     of their standard deviation. `solve` has the divergence over n as its objective. By sequential quadratic programming
     from equal weights; the derivative by :math:`d_k` is :math:`\\tfrac12 \\langle K_y^{-1} - K_x^{-1}, K_k \\rangle_F`,
     and as the problem is convex, :math:`\\nabla^T d - \\min_k \\nabla_k` bounds what is missing. A step costs O(n^3)
-    and a pass over the kernel matrices, which are kept in float64 if half of the memory budget is enough for them.
+    and a pass over the kernel matrices, which are kept in float64 if half of the memory budget is enough for them. No
+    kernel at all may diverge less than a wrong one: where one of them is zero, it takes the weight that no other
+    deserves.
 
     References
     ----------
