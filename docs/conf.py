@@ -26,6 +26,7 @@ extensions = [
     "sphinx-mathjax-offline",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "matplotlib.sphinxext.plot_directive",
 ]
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]
@@ -55,6 +56,12 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "write_computation_times": False,
 }
+
+# The pictures of the guide, each with the code that makes it.
+plot_include_source = True
+plot_html_show_source_link = plot_html_show_formats = False
+plot_formats = [("png", 100)]
+plot_rcparams = {"figure.figsize": (6.0, 4.0)}
 
 html_theme = "pydata_sphinx_theme"
 html_title = "mercer"

@@ -14,6 +14,7 @@ from sklearn.decomposition import PCA
 from mercer import KernelPCA
 from mercer.datasets import load_splice
 from mercer.kernels import RBF, Spectrum, WeightedDegree
+from mercer.plots import KernelPCADisplay
 
 # %%
 # Strings in a plane
@@ -33,14 +34,12 @@ figure, panels = plt.subplots(1, 2, figsize=(10, 4.6), layout="constrained")
 kernels = {"words at the same place": WeightedDegree(5), "words anywhere": Spectrum(3)}
 for panel, (name, kernel) in zip(panels, kernels.items(), strict=True):
     machine = KernelPCA(kernel.normalized(), n_components=2)
-    Z = machine.fit_transform(strings)
-    for label in (2, 0, 1):
-        panel.scatter(*Z[kind == label].T, s=6, alpha=0.5, color=f"C{label}", label=splice.target_names[label])
-    share = machine.explained_variance_ratio_.sum()
-    panel.set(title=f"{name}: {share:.1%} of the variance", xlabel="first direction", ylabel="second direction")
+    machine.fit(strings)
+    KernelPCADisplay.from_estimator(machine, strings, kind, names=splice.target_names, s=8, alpha=0.5, ax=panel)
+    panel.set_title(name)
     result = machine.result_
     print(f"{name}: {result.n_iter} products with a matrix of {len(strings)} rows, residuals {result.violation:.0e}")
-panels[0].legend(markerscale=2)
+panels[1].get_legend().remove()
 
 # %%
 # Digits without noise

@@ -24,6 +24,7 @@ _ROOMS = (
     "decomposition",
     "discriminant",
     "errors",
+    "explanations",
     "features",
     "gp",
     "gram",

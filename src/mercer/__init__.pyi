@@ -7,6 +7,7 @@ from . import datasets as datasets
 from . import decomposition as decomposition
 from . import discriminant as discriminant
 from . import errors as errors
+from . import explanations as explanations
 from . import features as features
 from . import gp as gp
 from . import gram as gram

@@ -12,9 +12,9 @@ from matplotlib import image as images
 from scipy import sparse
 
 from mercer.active import SVG
-from mercer.active.serving.layout import LETTER, graph_places, tree_places
 from mercer.active.serving.samples import MOST_LETTERS, MOST_ROWS, Shown, picture, sample_at
 from mercer.data import Graph, RowBlocks, Sequences, Series, Tree
+from mercer.data.layout import LETTER, graph_places, tree_places
 
 ROW = {"a": 1.5, "b": 2.0}
 

@@ -9,13 +9,16 @@ from mercer.plots.active import ActiveLearningDisplay
 from mercer.plots.base import Display
 from mercer.plots.components import KernelPCADisplay
 from mercer.plots.decision import DecisionDisplay
+from mercer.plots.feature_weights import FeatureWeightsDisplay
 from mercer.plots.gram import GramDisplay
+from mercer.plots.graphs import GraphDisplay
 from mercer.plots.history import HistoryDisplay
 from mercer.plots.influence import InfluenceDisplay
 from mercer.plots.kernel_weights import KernelWeightsDisplay
 from mercer.plots.probabilities import ReliabilityDisplay, SigmoidDisplay
 from mercer.plots.regression import RegressionDisplay
 from mercer.plots.scores import ScoreMapDisplay
+from mercer.plots.sequences import SequenceDisplay
 from mercer.plots.taxonomy import TaxonomyDisplay
 from mercer.plots.trees import TreeDisplay
 
@@ -23,7 +26,9 @@ __all__ = [
     "ActiveLearningDisplay",
     "DecisionDisplay",
     "Display",
+    "FeatureWeightsDisplay",
     "GramDisplay",
+    "GraphDisplay",
     "HistoryDisplay",
     "InfluenceDisplay",
     "KernelPCADisplay",
@@ -31,6 +36,7 @@ __all__ = [
     "RegressionDisplay",
     "ReliabilityDisplay",
     "ScoreMapDisplay",
+    "SequenceDisplay",
     "SigmoidDisplay",
     "TaxonomyDisplay",
     "TreeDisplay",

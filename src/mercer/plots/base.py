@@ -93,6 +93,11 @@ def ink() -> Any:
     return rcParams["text.color"]
 
 
+def is_dark(colours: Any) -> Any:
+    """Whether white letters are read more easily than black ones on colours, given as arrays of shape (..., 4)."""
+    return np.asarray(colours)[..., :3] @ [0.299, 0.587, 0.114] < 0.5
+
+
 def last_step(estimator: Any) -> Any:
     """The machine at the end of a pipeline, or the estimator itself."""
     return estimator[-1] if hasattr(estimator, "steps") else estimator

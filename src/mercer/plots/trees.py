@@ -6,7 +6,8 @@ from typing import Any, Self
 import numpy as np
 
 from mercer.data import Tree
-from mercer.plots.base import Display, require_pyplot
+from mercer.explanations import explain
+from mercer.plots.base import DIVERGING, Display, ink, is_dark, require_pyplot
 
 
 class TreeDisplay(Display):
@@ -22,10 +23,12 @@ class TreeDisplay(Display):
         Leaves are at height 0, others one above their highest child and in the middle above their outermost ones.
     wrong : array-like of bool of shape (n_nodes,), default=None
         Nodes to be drawn in another colour; None: none.
+    values : array-like of shape (n_nodes,), default=None
+        Weights of the nodes, as colours behind their labels; None: none.
 
     Attributes
     ----------
-    labels, parents, positions, wrong
+    labels, parents, positions, wrong, values
         What is drawn.
     ax_ : matplotlib Axes
         The axes of the last drawing.
@@ -35,10 +38,13 @@ class TreeDisplay(Display):
         The labels.
     edges_ : list of matplotlib Line2D
         One above every node but the root.
+    colorbar_ : matplotlib Colorbar or None
+        The scale of the weights.
 
     See Also
     --------
     mercer.structured.Parser : Learns to parse.
+    GraphDisplay, SequenceDisplay : Weights on nodes of graphs, on letters.
 
     Examples
     --------
@@ -51,12 +57,18 @@ class TreeDisplay(Display):
 
     texts_: list[Any]
     edges_: list[Any]
+    colorbar_: Any
 
-    def __init__(self, labels: Any, parents: Any, positions: Any, wrong: Any = None) -> None:
+    def __init__(self, labels: Any, parents: Any, positions: Any, wrong: Any = None, values: Any = None) -> None:
         self.labels = list(labels)
         self.parents = list(parents)
         self.positions = np.asarray(positions, dtype=np.float64)
         self.wrong = np.zeros(len(self.labels), dtype=bool) if wrong is None else np.asarray(wrong, dtype=bool)
+        self.values = None if values is None else np.asarray(values, dtype=np.float64)
+        if self.values is not None and self.values.shape != (len(self.labels),):
+            raise ValueError(
+                f"values must have one number for each of {len(self.labels)} nodes, got shape {self.values.shape}."
+            )
 
     @classmethod
     def from_tree(cls, tree: Tree, right: Tree | None = None, *, ax: Any = None, **style: Any) -> Self:
@@ -89,9 +101,37 @@ class TreeDisplay(Display):
                 left[span] -= 1
         return cls([str(label) for label, _, _ in spans], parents, positions, wrong).plot(ax, **style)
 
+    @classmethod
+    def from_estimator(cls, machine: Any, tree: Tree, *, function: int = 0, ax: Any = None, **style: Any) -> Self:
+        """Draw what the nodes of a tree add to its decision value.
+
+        Parameters
+        ----------
+        machine : fitted machine
+            With a kernel on trees that counts pieces, such as `SubTree` or `SubsetTree`. The nodes of a subtree share
+            what it adds equally; fragments of all sizes count for their root.
+        tree : Tree
+        function : int >= 0, default=0
+            Which function, a row of ``dual_coef_``, of machines that have several.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure.
+        **style
+            Options of the labels, such as ``fontsize``, for matplotlib.
+
+        Returns
+        -------
+        TreeDisplay
+        """
+        require_pyplot(f"{cls.__name__}.from_estimator")
+        if not isinstance(tree, Tree):
+            raise TypeError(f"tree must be a mercer.data.Tree, got {type(tree).__name__}.")
+        shares = explain(machine, tree, function=function).shares
+        spans, parents, positions = _laid_out(tree)
+        return cls([str(label) for label, _, _ in spans], parents, positions, values=shares).plot(ax, **style)
+
     def _draw(self, ax: Any, **style: Any) -> None:
         # The line above a node has its colour, and ends behind the labels.
-        colours = np.where(self.wrong, "C3", "black")
+        colours = np.where(self.wrong, "C3", ink()).astype(object)
         self.edges_ = [
             ax.plot(*self.positions[[parent, k]].T, color=colours[k], linewidth=0.8, zorder=1)[0]
             for k, parent in enumerate(self.parents)
@@ -100,13 +140,29 @@ class TreeDisplay(Display):
         ground = {"facecolor": ax.get_facecolor(), "edgecolor": "none", "pad": 1.5}
         style = {"ha": "center", "va": "center", "bbox": ground, **style}
         words = set(range(len(self.labels))) - set(self.parents)
+        self.colorbar_ = self._weigh(ax)
         self.texts_ = [
             ax.text(x, y, label, color=colour, style="italic" if k in words else "normal", **style)
             for k, ((x, y), label, colour) in enumerate(zip(self.positions, self.labels, colours, strict=True))
         ]
+        if self.colorbar_ is not None:
+            for text, colour in zip(self.texts_, self.colorbar_.mappable.to_rgba(self.values), strict=True):
+                text.set_color("white" if is_dark(colour) else "black")
+                text.set_bbox({"facecolor": colour, "edgecolor": "0.6", "linewidth": 0.5, "boxstyle": "round"})
         (left, low), (right, high) = self.positions.min(axis=0), self.positions.max(axis=0)
         ax.set(xlim=(left - 0.6, right + 0.6), ylim=(low - 0.4, high + 0.4))
         ax.set_axis_off()
+
+    def _weigh(self, ax: Any) -> Any:
+        """The scale of the weights, None for none."""
+        if self.values is None:
+            return None
+        from matplotlib.cm import ScalarMappable
+        from matplotlib.colors import Normalize
+
+        reach = float(np.abs(self.values).max(initial=0.0)) or 1.0
+        scale = ScalarMappable(Normalize(-reach, reach), DIVERGING)
+        return ax.figure.colorbar(scale, ax=ax, label="share of the decision value", shrink=0.8)
 
 
 def _laid_out(tree: Tree) -> tuple[list[tuple[Any, int, int]], list[int], list[tuple[float, float]]]:

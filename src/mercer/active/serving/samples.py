@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from mercer.active.serving.layout import graph_places, tree_places
 from mercer.data import Graph, RowBlocks, Sequences, Series, Tree
+from mercer.data.layout import graph_places, tree_places
 from mercer.kernels.samples import n_samples
 
 __all__ = ["SVG", "Shown", "picture", "sample_at"]

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse.csgraph import connected_components, shortest_path
 
-from mercer.data import Graph, Tree
+from mercer.data.graph import Graph
+from mercer.data.tree import Tree
 
 __all__ = ["graph_places", "tree_places"]
 
