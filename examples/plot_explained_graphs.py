@@ -18,7 +18,7 @@ from mercer.plots import FeatureWeightsDisplay, GraphDisplay
 
 molecules, in_ring = make_molecules(400, random_state=0)
 learnt, new = slice(0, 300), slice(300, 400)
-machine = SVC(WeisfeilerLehman(2), C=1.0).fit(molecules[learnt], in_ring[learnt])
+machine = SVC(WeisfeilerLehman(3), C=0.1).fit(molecules[learnt], in_ring[learnt])
 print(f"{machine.score(molecules[new], in_ring[new]):.0%} of the new molecules are right")
 
 # %%
@@ -26,7 +26,9 @@ print(f"{machine.score(molecules[new], in_ring[new]):.0%} of the new molecules a
 # -----------------------------------
 #
 # Orange atoms speak for a nitrogen in the ring, violet ones for one in a branch; shares of atoms and an offset add up
-# to the decision value. Colours are strongest about the nitrogen, and weaker elsewhere.
+# to the decision value. With the nitrogen in the ring, it and its neighbours are darkest. With the nitrogen in a
+# branch, the darkest atoms are carbons of the ring: what the machine has noticed there is that none of their neighbours
+# is it.
 
 figure, axes = plt.subplots(1, 4, figsize=(13, 3.4), layout="constrained")
 for ax, number in zip(axes, (301, 303, 300, 302), strict=True):
@@ -39,11 +41,11 @@ plt.show()
 # Distances and names
 # -------------------
 #
-# On the left, absolute shares by the number of bonds between an atom and the nitrogen, means over the new molecules. A
-# neighbourhood of two steps about an atom reaches the nitrogen from up to two bonds away; what is further out has no
-# way to know. It still has a share: the machine has learnt peculiarities of its training samples, which add noise to
-# the decision. On the right the neighbourhoods with the largest weights: an atom, with its neighbours in brackets, and
-# theirs. The numbers at the bars are how often support vectors have them.
+# On the left, absolute shares by the number of bonds between an atom and the nitrogen, means over the new molecules.
+# They are largest at the nitrogen and fall slowly: a neighbourhood shares what it adds among all of its atoms, and a
+# carbon with three carbons about it, wherever it is, speaks for a ring without nitrogen. On the right the
+# neighbourhoods with the largest weights: an atom, with its neighbours in brackets, and theirs. The numbers at the bars
+# are how often support vectors have them; that carbon is the last.
 
 shares = [[] for _ in range(8)]
 for molecule in molecules[new]:

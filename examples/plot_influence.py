@@ -39,22 +39,25 @@ plt.show()
 # What they have in common
 # ------------------------
 #
-# A sample falls far if nothing else of its class is near. The influence grows with the distance, in feature space, from
-# the nearest other sample of the same class.
+# Distances in feature space to the nearest sample of the own class and of the other one, with the highest price. Below
+# the line are samples that lie among those of the other class: few of all, most of the large points, whose margin falls
+# by more than one. Far on the right are samples that are like no other. They are support vectors, but nobody else lies
+# where they are: without them not much happens.
 
 K = RBF(gamma=0.3)(X)
-same = (y[:, None] == y) & ~np.eye(len(y), dtype=bool)
-nearest = np.sqrt(2 - 2 * np.where(same, K, -np.inf).max(axis=1))
+own = (y[:, None] == y) & ~np.eye(len(y), dtype=bool)
+distances = [np.sqrt(2 - 2 * np.where(some, K, -np.inf).max(axis=1)) for some in (own, y[:, None] != y)]
 influence = displays[100.0].influence
-figure, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
-for state, name, marker in ((0, "no support vectors", "o"), (1, "support vectors", "s")):
-    some = (displays[100.0].state > 0) == state
-    ax.scatter(nearest[some], influence[some], s=18, marker=marker, alpha=0.7, color=("C7", "C0")[state], label=name)
-ax.set(xlabel="distance to the nearest sample of the class", ylabel="fall of the margin if left out")
-ax.legend(loc="upper left")
+figure, ax = plt.subplots(figsize=(6, 4.6), layout="constrained")
+order = np.argsort(influence)
+points = ax.scatter(*np.array(distances)[:, order], c=influence[order], s=12 + 40 * influence[order], cmap="viridis_r")
+ax.plot([0, np.sqrt(2)], [0, np.sqrt(2)], color="C7", linestyle="--", linewidth=1)
+ax.set(xlabel="distance to the nearest of the own class", ylabel="distance to the nearest of the other class")
+figure.colorbar(points, label="fall of the margin if left out")
+among = distances[1] < distances[0]
 moved = influence > 1
-print(f"{moved.sum()} samples fall by more than the margin; the nearest of their class is {nearest[moved].mean():.2f}")
-print(f"away, and {nearest[~moved].mean():.2f} for the others")
+print(f"nearer to the other class: {among.mean():.0%} of all samples, and")
+print(f"{among[moved].mean():.0%} of the {moved.sum()} whose margin falls by more than one")
 plt.show()
 
 # %%

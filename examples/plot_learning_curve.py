@@ -2,7 +2,7 @@ r"""
 When would you have stopped asking?
 ===================================
 
-A machine is to tell threes from eights, and labels cost money. A learner that asks for the sample closest to its
+A machine is to tell even digits from odd ones, and labels cost money. A learner that asks for the sample closest to its
 hyperplane has its own signs of when to stop: no unlabelled sample is left within the margin band, the dual objective is
 level, or its predictions of what it asked for were right all along. Which of them speaks first, and what would have
 been lost?
@@ -18,10 +18,9 @@ from mercer.kernels import RBF
 from mercer.plots import ActiveLearningDisplay
 
 images, digit = load_digits(return_X_y=True)
-chosen = np.isin(digit, (3, 8))
-X, y = images[chosen] / 16, digit[chosen]
+X, y = images / 16, digit % 2
 order = np.random.default_rng(0).permutation(len(y))
-pool, test = order[:240], order[240:]
+pool, test = order[:500], order[500:]
 print(f"{len(pool)} digits to ask for, {len(test)} for testing")
 
 # %%
@@ -29,14 +28,16 @@ print(f"{len(pool)} digits to ask for, {len(test)} for testing")
 # ----------
 #
 # The solid line is the test error, the dashed one the number of unlabelled samples within the margin band, and dotted
-# lines are where the stopping rules speak first. Above a learner that asks, below one that takes samples by chance. The
-# band is a property of the machine and of what is left: who asks empties it on purpose.
+# lines are where the stopping rules speak first. Above a learner that asks, below one that takes samples by chance. Who
+# asks empties the band on purpose, and all three rules speak when the error is as low as it gets. Who takes samples by
+# chance meets easy ones, most of the time: mistakes are few and the objective level long before there is nothing more
+# to learn, and the band is not empty after three hundred labels. The rules are for those who ask.
 
 figure, axes = plt.subplots(nrows=2, figsize=(7, 6.4), sharex=True, layout="constrained")
 for ax, rule in zip(axes, ("closest", "random"), strict=True):
     machine = SVC(RBF(gamma=0.05), C=10.0)
     learner = ActiveLearner(machine, X[pool], oracle=y[pool], rule=rule, stop=None, random_state=1)
-    learner.learn(140)
+    learner.learn(300)
     display = ActiveLearningDisplay.from_learner(
         learner, X[test], y[test], stop=("band", "objective", "mistakes"), ax=ax
     )

@@ -46,12 +46,13 @@ plt.show()
 # ---------------
 #
 # Two overlapping classes in the plane, 300 samples to learn from and 5000 to look at. Where the machine gives a
-# probability of 80 %, it should be right in 80 % of the cases. The curve of the flattered machine is flat: whatever it
-# is sure of comes true less often. Below each curve, how many samples a point stands for: the flattered machine has
-# most of its probabilities at the ends.
+# probability of 80 %, it should be right in 80 % of the cases. The machine is one that follows every sample, so that
+# the sigmoid of its training samples is steep. Below each curve, how many samples a point stands for: with that sigmoid
+# most are at the ends, and what it says will never happen comes true in one case out of five. The other sigmoid is less
+# sure, and right to be.
 
 X, y = make_overlapping_classes(5300, random_state=0)
-machine = SVC(RBF(gamma=2.0), C=100.0)
+machine = SVC(RBF(gamma=8.0), C=1000.0)
 figure, axes = plt.subplots(ncols=2, figsize=(10, 4.8), layout="constrained")
 for ax, (title, cv) in zip(axes, {"in sample": "in-sample", "held out, five folds": 5}.items(), strict=True):
     calibrated = Calibrated(machine, cv=cv).fit(X[:300], y[:300])

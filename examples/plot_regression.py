@@ -45,5 +45,5 @@ figure, axes = plt.subplots(ncols=2, figsize=(12, 3.5), sharex=True, sharey=True
 for ax, (name, machine) in zip(axes, machines, strict=True):
     display = RegressionDisplay.from_estimator(machine.fit(x[:, None], y), x, y, slacks=True, ax=ax)
     ax.set_title(f"{name}: {np.mean(display.slack > 0):.0%} outside, {len(display.support) or len(x)} vectors")
-    ax.legend(loc="upper right")
+    ax.legend(loc="lower left")
 plt.show()

@@ -107,6 +107,11 @@ def test_history_with_a_closed_gap():
     np.testing.assert_array_equal(display.gap_ax_.lines[0].get_ydata(), [np.nan, 0.5, np.nan])
 
 
+def test_history_refusals(plane):
+    with pytest.raises(TypeError, match="result must have a history of objectives and gaps, got SVC"):
+        HistoryDisplay.from_result(SVC().fit(*plane))
+
+
 def searched(grid, scores, *, spread=None, **attributes):
     """A search as it is after fit; grid is a list of dicts of parameters, one per cell."""
     names = sorted({name for cell in grid for name in cell})

@@ -191,7 +191,7 @@ class ActiveLearningDisplay(Display):
         if len(self.band):
             self.band_ax_ = ax.twinx()
             (self.band_line_,) = self.band_ax_.plot(self.band_labels, self.band, color="C1", linestyle="--")
-            self.band_ax_.set_ylabel("unlabelled samples in the margin band", color="C1")
+            self.band_ax_.set_ylabel("samples left in the band", color="C1")
             self.band_ax_.tick_params(axis="y", colors="C1")
             self.band_ax_.set_ylim(bottom=0)
             ax.yaxis.label.set_color(self.line_.get_color())
@@ -209,6 +209,7 @@ class ActiveLearningDisplay(Display):
                 ha="right" if late else "left",
                 va="top",
                 fontsize="small",
+                bbox={"facecolor": ax.get_facecolor(), "edgecolor": "none", "pad": 0.5},
             )
 
 

@@ -67,7 +67,7 @@ class Display:
         self
         """
         if ax is None:
-            _, ax = require_pyplot(type(self).__name__).subplots()
+            _, ax = require_pyplot(type(self).__name__).subplots(layout="constrained")
         self._draw(ax, **style)
         self.ax_, self.figure_ = ax, ax.figure
         return self
@@ -120,15 +120,15 @@ def check_support(machine: Any, n: int) -> None:
 
 
 def write_beside(ax: Any, places: np.ndarray, texts: Any) -> list[Any]:
-    """Write short texts to the right of points, one below the other where they would overlap; limits must be set."""
+    """Write short texts to the right of points, one above the other where they would overlap; limits must be set."""
     height = 10.0  # of a line, in points
     at = ax.transData.transform(places) * 72.0 / ax.figure.dpi if len(places) else places
     written: list[tuple[float, float]] = []
     drawn = []
-    for k in np.argsort(-places[:, 1], kind="stable"):
+    for k in np.argsort(places[:, 1], kind="stable"):
         x, y = at[k]
         while any(abs(x - left) < 8.0 * len(texts[k]) and abs(y - top) < height for left, top in written):
-            y -= 1.0
+            y += 1.0
         written.append((x, y))
         offset = (5, y - at[k][1])
         drawn.append(ax.annotate(texts[k], places[k], offset, textcoords="offset points", fontsize=8, va="center"))

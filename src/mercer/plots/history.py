@@ -75,7 +75,9 @@ class HistoryDisplay(Display):
         HistoryDisplay
         """
         require_pyplot(f"{cls.__name__}.from_result")
-        history = result.history
+        history: Any = getattr(result, "history", None)
+        if not all(hasattr(history, name) for name in ("iteration", "objective", "gap")):
+            raise TypeError(f"result must have a history of objectives and gaps, got {type(result).__name__}.")
         return cls(history.iteration, history.objective, history.gap).plot(ax, **style)
 
     def _draw(self, ax: Any, **style: Any) -> None:

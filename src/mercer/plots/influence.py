@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.parameters import Choice, Number
-from mercer.plots.base import MARKERS, Display, ink, require_pyplot, write_beside
+from mercer.plots.base import MARKERS, Display, require_pyplot, write_beside
 from mercer.selection import LeaveOneOut, Span
 from mercer.svm import SVC
 
@@ -171,9 +171,8 @@ class InfluenceDisplay(Display):
                 self.points_.append(ax.scatter(self.with_sample[some], height[some], label=label, **look))
             if low < 0:
                 ax.axhspan(low - reach, 0.0, color="C3", alpha=0.08, linewidth=0, zorder=0)
-                errors = int((self.without_sample <= 0).sum())
-                ax.text(high, low, f"left out: {errors} wrong", ha="right", va="bottom", fontsize="small", color=ink())
-            ax.legend(loc="upper left", fontsize="small")
+            title = f"{int((self.without_sample <= 0).sum())} wrong if left out"
+            ax.legend(loc="upper left", fontsize="small", title=title, title_fontsize="small", alignment="left")
             ax.set(xlabel="margin $y f(x)$", ylabel="margin if the sample is left out")
         ax.set(xlim=(low - reach, high + reach), ylim=(low - reach, high + reach))
         places = np.column_stack([self.with_sample, height])[self.largest]

@@ -169,4 +169,5 @@ class KernelWeightsDisplay(Display):
                 ha="left",
                 va="center",
                 color="C1",
+                bbox={"facecolor": ax.get_facecolor(), "edgecolor": "none", "pad": 0.5},
             )

@@ -375,15 +375,17 @@ class ReliabilityDisplay(Display):
         look = {"color": "C0", "marker": "o", "markersize": 4, "capsize": 2, "linewidth": 1.5, "elinewidth": 1, **style}
         label = look.pop("label", f"calibration error {self.error:.3f}")
         self.line_ = ax.errorbar(self.probability, self.share, reach, label=label, **look)
-        self.count_ax_ = ax.inset_axes([0.0, -0.3, 1.0, 0.22], sharex=ax)
+        self.count_ax_ = ax.inset_axes([0.0, 0.0, 1.0, 0.2], sharex=ax)
         widths = self.edges[:, 1] - self.edges[:, 0]
         self.count_ax_.bar(
             self.edges[:, 0], self.counts, widths, align="edge", color=look["color"], edgecolor="white", linewidth=0.5
         )
-        self.count_ax_.set(xlabel=self.meaning, ylabel="samples")
-        ax.tick_params(labelbottom=False)
-        ax.set(xlim=(-0.02, 1.02), ylim=(-0.04, 1.04), ylabel="share that came true")
-        ax.legend()
+        self.count_ax_.set_ylabel("samples")
+        self.count_ax_.tick_params(labelbottom=False, bottom=False)
+        # The lowest fifth belongs to the numbers of samples.
+        ax.set(xlim=(-0.02, 1.02), ylim=(-0.34, 1.04), xlabel=self.meaning, ylabel="share that came true")
+        ax.set_yticks(np.linspace(0.0, 1.0, 6))
+        ax.legend(loc="upper left")
 
 
 def share_interval(share: np.ndarray, n: np.ndarray) -> np.ndarray:

@@ -223,10 +223,8 @@ def _glyph(letter: str, x: float, y: float, height: float) -> Any:
     from matplotlib.textpath import TextPath
     from matplotlib.transforms import Affine2D
 
-    path = TextPath((0, 0), letter, size=1, prop=FontProperties(family="monospace", weight="bold"))
+    font = FontProperties(family="monospace", weight="bold")
+    path = TextPath((0, 0), letter.strip() or "_", size=1, prop=font)  # a blank has no outline
     box = path.get_extents()
-    if not len(path.vertices) or box.width <= 0 or box.height <= 0:  # a blank
-        path = TextPath((0, 0), "_", size=1, prop=FontProperties(family="monospace", weight="bold"))
-        box = path.get_extents()
     move = Affine2D().translate(-box.x0, -box.y0).scale(0.9 / box.width, height / box.height)
     return move.translate(x + 0.05, y).transform_path(path)
