@@ -86,7 +86,7 @@ def test_reliability_of_two_classes(rng):
     np.testing.assert_allclose(display.error, expected, rtol=1e-12)
     assert [bar.get_height() for bar in display.count_ax_.patches] == display.counts.tolist()
     np.testing.assert_allclose(display.edges, [[b / 5, (b + 1) / 5] for b in range(5)], rtol=1e-12)
-    assert display.count_ax_.get_xlabel() == "probability of True"
+    assert display.ax_.get_xlabel() == "probability of True"
 
 
 def test_reliability_of_more_classes_is_that_of_predictions(overlapping):
