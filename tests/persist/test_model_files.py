@@ -25,6 +25,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import mercer
 from mercer import SVC, SVR, KernelRidge
+from mercer.active import ActiveLearner
 from mercer.data import Graph, Sequences, Series, Tree
 from mercer.errors import DamagedFileError, ForeignFileError, ModelFileError, NewerFormatError, UnsavableError
 from mercer.features import fisher_score
@@ -309,6 +310,15 @@ def test_functions_are_refused_by_place(tmp_path):
 def test_models_are_objects(model, tmp_path):
     with pytest.raises(TypeError, match="model must be an estimator or another object of mercer"):
         mercer.save(model, tmp_path / "machine.mercer")
+
+
+def test_learners_hold_machines(tmp_path):
+    learner = ActiveLearner(SVC(), X, Y, stop=None)
+    learner.tell(np.arange(20), Y)
+    with pytest.raises(UnsavableError, match=r"do not hold mercer\.active\..*ActiveLearner; save its estimator_"):
+        mercer.save(learner, tmp_path / "learner.mercer")
+    again = mercer.load(mercer.save(learner.estimator_, tmp_path / "machine.mercer"))
+    assert_array_equal(again.decision_function(X), learner.estimator_.decision_function(X))
 
 
 def test_machines_that_cannot_be_used_are_refused(tmp_path):

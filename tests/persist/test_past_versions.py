@@ -1,6 +1,8 @@
 """Files that past versions have written can be loaded, and say what they said then."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +44,14 @@ def test_files_of_past_versions(path):
     else:
         assert_close(said, expected)
     assert describe(path)["versions"]["mercer"].startswith(path.parent.name)
+
+
+def test_files_are_enough():
+    """A process that has imported nothing of mercer loads all of them."""
+    code = "import sys, mercer; print(*(type(mercer.load(path)).__name__ for path in sys.argv[1:]))"
+    command = [sys.executable, "-W", "error", "-c", code, *map(str, FILES)]
+    names = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    assert names == [describe(path)["class"].rpartition(".")[2] for path in FILES]
 
 
 def test_closeness_can_fail():

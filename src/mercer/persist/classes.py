@@ -4,12 +4,14 @@ A name in a file is looked up in these lists. It is never imported.
 """
 
 import inspect
+from dataclasses import is_dataclass
 from functools import lru_cache
 from importlib import import_module
 from types import FunctionType
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from mercer.errors import ModelFileError
 
@@ -65,6 +67,9 @@ INTERNAL = {
     "structured.taxonomy": ("Hierarchy",),
     "solvers.structured.base": ("StructuredHistory", "StructuredResult"),
 }
+
+# Classes of plain objects, which are their attributes.
+PLAIN = tuple(f"mercer.problems.{name}" for name in ("Elastic", "Groups", "NormBall", "Simplex"))
 
 # What people put around machines. Their attributes are scikit-learn's own, so that its version matters.
 SKLEARN = {
@@ -199,8 +204,13 @@ def _known(name: str) -> type | None:
         cls = getattr(import_module(f"sklearn.{module}"), cls_name, None)
     else:
         return None
-    usable = isinstance(cls, type) and not inspect.isabstract(cls) and not issubclass(cls, BaseException)
-    return cls if usable else None
+    return cls if isinstance(cls, type) and not inspect.isabstract(cls) and _is_value(cls, name) else None
+
+
+def _is_value(cls: Any, name: str) -> bool:
+    """Whether an object is known by its attributes: no matrix on demand, no learner that holds a file."""
+    made_of_parts = is_dataclass(cls) or hasattr(cls, "_fields") or hasattr(cls, "_from_file_parts")
+    return made_of_parts or issubclass(cls, BaseEstimator) or name.startswith("sklearn.") or name in PLAIN
 
 
 def name_of_function(function: Any) -> str | None:
