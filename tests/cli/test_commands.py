@@ -169,6 +169,11 @@ def test_formats_agree(mercer):
     said = mercer("train", "i.svm", "--json", "-o", "i.mercer")
     assert said.json["data"]["kind"] == "vectors" and said.json["data"]["n_features"] == 34
     assert mercer("predict", "i.mercer", "i.svm", "-q").code == 0
+    for scale in ("standard", "minmax"):
+        scaled = mercer("train", "i.svm", "--json", "--scale", scale, "-o", "s.mercer").json
+        assert scaled["certificate"]["objective"] != said.json["certificate"]["objective"]
+        assert mercer("predict", "s.mercer", "i.svm", "-q").code == 0
+    assert mercer("train", PROMOTERS, "-t", "class", "--scale", "minmax", "-q").code == 0
     assert mercer("convert", "i.svm", "back.csv").code == 0
     assert np.array_equal(read_table("back.csv")["V5"], table["V5"])
 
@@ -230,7 +235,7 @@ def test_convert_models(mercer, tmp_path):
         assert [float(row["prediction"]) for row in rows_of(said.out)] == theirs.tolist()
     mercer("train", IONOSPHERE, "-t", "class", "-o", "t.mercer", "-q")
     said = mercer("convert", "t.mercer", "t.model")
-    assert said.code == 4 and "prepares tables" in said.err and not (tmp_path / "t.model").exists()
+    assert said.code == 4 and "prepares its samples" in said.err and not (tmp_path / "t.model").exists()
     assert mercer("convert", IONOSPHERE, "x.xyz").code == 2
     assert mercer("convert", "m.mercer", "m.csv").code == 2
 

@@ -22,11 +22,10 @@ def data_of(s, t):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("t", range(5))
+# Not those of the sigmoid kernel: an indefinite one has several stationary points.
+@pytest.mark.parametrize("t", [0, 1, 2, 4])
 @pytest.mark.parametrize("s", range(5))
 def test_models_are_those_of_svm_train(mercer, s, t):
-    if t == 3:
-        pytest.skip("an indefinite kernel has several stationary points")
     said = mercer("libsvm", "train", "-s", s, "-t", t, *FLAGS, data_of(s, t), "ours.model")
     assert said.code == 0 and "optimization finished, #iter = " in said.out and "nSV = " in said.out
     theirs_path = FILES / f"s{s}_t{t}.model"

@@ -53,7 +53,7 @@ def test_ctrl_c_leaves_nothing(tmp_path):
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
-    assert (out, err) == ("", "mercer: Interrupted; nothing has been written.\n")
+    assert (out, err.strip()) == ("", "mercer: Interrupted; nothing has been written.")
     assert [path.name for path in tmp_path.iterdir()] == ["noise.svm"]
 
 

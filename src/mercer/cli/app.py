@@ -10,10 +10,9 @@ from typing import Any
 import click
 
 import mercer
-from mercer.cli import report
-from mercer.cli.learning import Lesson, Wish, learn
+from mercer.cli.libsvm import libsvm
 from mercer.cli.outcomes import DATA, FAILED, GOOD, INTERRUPTED, MODEL, USAGE, CommandError
-from mercer.cli.samples import FORMATS, Reading
+from mercer.cli.wishes import FORMATS, Reading, Wish
 from mercer.errors import FormatError, ModelFileError
 
 __all__ = ["mercer_command", "run"]
@@ -137,7 +136,7 @@ learning_options = options(
         type=click.Choice(["auto", "standard", "minmax", "none"]),
         default="auto",
         show_default=True,
-        help="How numbers of tables are scaled.",
+        help="How numbers are scaled; auto: standard for tables.",
     ),
     click.option(
         "--test",
@@ -201,8 +200,10 @@ def finish(wish: Wish) -> int:
     return lesson.code
 
 
-def learn_and_save(wish: Wish) -> Lesson:
+def learn_and_save(wish: Wish) -> Any:
     """What was learnt, in its file where one was named."""
+    from mercer.cli.learning import learn
+
     if wish.output is not None and not (folder := Path(wish.output).resolve().parent).is_dir():
         raise CommandError(f"There is no folder {folder} to save {wish.output} in.", USAGE)  # before hours of learning
     lesson = learn(wish)
@@ -279,6 +280,8 @@ def tune(data: str, top: int, **values: Any) -> int:
       mercer tune iris.csv -t class --grid C=1,10,100 --grid kernel__gamma=0.01,0.1
       mercer tune big.csv -t y --search adaptive --max-seconds 600 --journal big.journal -o big.mercer
     """
+    from mercer.cli import report
+
     wish = wish_of(data, values, tune=True)
     lesson = learn_and_save(wish)
     cells = best_cells(lesson.search.cv_results_, top)
@@ -461,10 +464,4 @@ def completion(shell: str) -> int:
     return GOOD
 
 
-def _add_libsvm() -> None:
-    from mercer.cli.libsvm import libsvm
-
-    mercer_command.add_command(libsvm)
-
-
-_add_libsvm()
+mercer_command.add_command(libsvm)

@@ -14,7 +14,8 @@ import mercer
 from mercer.cli import report
 from mercer.cli.outcomes import GOOD, CommandError
 from mercer.cli.recipes import make_recipe
-from mercer.cli.samples import Reading, read_samples
+from mercer.cli.samples import read_samples
+from mercer.cli.wishes import Reading
 from mercer.kernels import RBF
 
 __all__ = ["compare"]
@@ -61,7 +62,7 @@ def compare(
             f"{machine}(kernel='rbf', C={price:g}) on {content['data']}, {X.shape[1]} features, {repeats} runs each\n"
         )
         report.table(
-            ["samples", "fit: mercer", "scikit-learn", "", "predict: mercer", "scikit-learn", "", "same predictions"],
+            ["samples", "fit", "scikit-learn", "", "predict", "scikit-learn", "", "same"],
             [
                 [
                     row["n"],

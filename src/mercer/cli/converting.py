@@ -12,7 +12,8 @@ import mercer
 from mercer.cli.learning import machine_of
 from mercer.cli.models import is_libsvm, is_mercer
 from mercer.cli.outcomes import DATA, GOOD, MODEL, USAGE, CommandError
-from mercer.cli.samples import Reading, Samples, read_samples
+from mercer.cli.samples import Samples, read_samples
+from mercer.cli.wishes import Reading
 from mercer.compat.libsvm import read_model, write_model
 from mercer.data import write_svmlight
 from mercer.data.files import suffix_of, write_text
@@ -58,7 +59,7 @@ def _write_libsvm(source: str, destination: str) -> None:
     model = mercer.load(source)
     if hasattr(model, "steps"):
         raise CommandError(
-            f"{source} prepares tables, which LIBSVM's files cannot say; train on a LIBSVM data file.",
+            f"{source} prepares its samples, which LIBSVM's files cannot say; train on a LIBSVM data file.",
             MODEL,
         )
     try:

@@ -2,8 +2,9 @@
 
 from importlib.resources import as_file, files
 
-from mercer.cli.learning import Wish, learn
+from mercer.cli.learning import learn
 from mercer.cli.outcomes import USAGE, CommandError
+from mercer.cli.wishes import Wish
 
 __all__ = ["CASES", "show_case"]
 

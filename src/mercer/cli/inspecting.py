@@ -73,7 +73,7 @@ def _words(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):
-        return "\n".join(f"{name}: {_words(item)}" for name, item in value.items())
+        return "\n".join(f"{name.replace('_', ' ')}: {_words(item)}" for name, item in value.items())
     if isinstance(value, list):
         return ", ".join(map(str, value))
     return f"{value:.6g}" if isinstance(value, float) else str(value)

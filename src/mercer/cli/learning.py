@@ -3,7 +3,7 @@
 import sys
 import time
 import warnings
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,41 +16,11 @@ from mercer.cli.expressions import parse_kernel, parse_value
 from mercer.cli.judging import judge
 from mercer.cli.outcomes import GOOD, UNSOLVED, USAGE, CommandError
 from mercer.cli.recipes import Recipe, check_targets, grid_for, make_recipe
-from mercer.cli.samples import Reading, Samples, read_samples, split
+from mercer.cli.samples import Samples, read_samples, split
+from mercer.cli.wishes import Reading, Wish
 from mercer.selection import Tuned
 
-__all__ = ["Lesson", "Wish", "learn", "machine_of"]
-
-
-@dataclass(frozen=True)
-class Wish:
-    """What the command line asks for."""
-
-    data: str
-    name: str | None = None
-    """What to call the file, where not by its path."""
-    reading: Reading = field(default_factory=Reading)
-    target: str | None = None
-    task: str | None = None
-    novelty: bool = False
-    kernel: str | None = None
-    machine: str | None = None
-    parameters: tuple[str, ...] = ()
-    scale: str | None = "auto"
-    test: float = 0.25
-    test_data: str | None = None
-    refit: bool = False
-    seed: int = 0
-    tune: bool = False
-    grid: tuple[str, ...] = ()
-    cv: int = 5
-    search: str = "grid"
-    scoring: str | None = None
-    journal: str | None = None
-    max_seconds: float | None = None
-    output: str | None = None
-    json: bool = False
-    quiet: bool = False
+__all__ = ["Lesson", "learn", "machine_of"]
 
 
 @dataclass(frozen=True)
@@ -97,7 +67,7 @@ def learn(wish: Wish) -> Lesson:
         machine=wish.machine,
         parameters=_pairs(wish.parameters, "--param"),
         kinds=wish.reading.kinds,
-        scale={"auto": "standard", "none": None}.get(wish.scale or "auto", wish.scale),
+        scale=wish.scale,
     )
     began = time.perf_counter()
     model, search = _tuned(wish, recipe, learnt) if wish.tune else (_fitted(wish, recipe, learnt), None)

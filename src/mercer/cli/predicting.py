@@ -14,7 +14,8 @@ from mercer.cli.judging import judge
 from mercer.cli.learning import machine_of
 from mercer.cli.models import check_fits, load_model
 from mercer.cli.outcomes import GOOD, MODEL, USAGE, CommandError
-from mercer.cli.samples import Reading, Samples, read_samples, target_of
+from mercer.cli.samples import Samples, read_samples, target_of
+from mercer.cli.wishes import Reading
 from mercer.data.files import write_text
 from mercer.data.svmlight import shortest
 
@@ -37,7 +38,7 @@ def predict_file(
     learnt = load_model(model)
     machine, preparation = machine_of(learnt), learnt.steps[0][1] if hasattr(learnt, "steps") else None
     kinds = getattr(preparation, "kinds_", {})
-    width = getattr(machine, "n_features_in_", None) if preparation is None else None
+    width = getattr(preparation or machine, "n_features_in_", None)
     # A column that was numeric must be numbers here, too.
     known = Reading(**{**vars(reading), "kinds": {**reading.kinds}, "n_features": None})
     samples = read_samples(data, known, None, needs_target=False)

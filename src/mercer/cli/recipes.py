@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import is_classifier, is_outlier_detector, is_regressor
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 import mercer
 from mercer.cli.outcomes import DATA, USAGE, CommandError
@@ -32,7 +34,7 @@ class Recipe:
 
     task: str
     machine: Any
-    preparation: TablePreparation | None
+    preparation: Any
 
 
 def make_recipe(
@@ -43,7 +45,7 @@ def make_recipe(
     machine: str | None = None,
     parameters: Mapping[str, Any] | None = None,
     kinds: Mapping[str, str] | None = None,
-    scale: str | None = "standard",
+    scale: str = "auto",
 ) -> Recipe:
     """The recipe for training samples.
 
@@ -58,14 +60,24 @@ def make_recipe(
         The name of a class of `mercer`.
     parameters : mapping
         Parameters of the machine.
-    kinds, scale :
+    kinds :
         As in `TablePreparation`.
+    scale : {"auto", "standard", "minmax", "none"}
+        "auto" is "standard" for tables, and "none" for vectors, which have been prepared by who wrote them down.
     """
-    preparation, tables = None, kernel is not None and kernel.domain == "table"
+    preparation: Any = None
+    tables = kernel is not None and kernel.domain == "table"
     if samples.kind == "table":
         preparation = TablePreparation(
-            dict(kinds or {}), target=samples.target, scale=scale, output="table" if tables else "auto"
+            dict(kinds or {}),
+            target=samples.target,
+            scale={"auto": "standard", "none": None}.get(scale, scale),
+            output="table" if tables else "auto",
         )
+    elif samples.kind == "vectors":
+        preparation = _scaler(scale, issparse(samples.X))
+    elif scale in ("standard", "minmax"):
+        raise CommandError(f"--scale {scale} is for numbers; {samples.source} has none.", USAGE)
     kernel = kernel if tables else default_kernel(samples, preparation, kernel)
     kind = find_machine(machine or USUAL[task], task)
     given: dict[str, Any] = {"kernel": kernel, **(parameters or {})}
@@ -84,6 +96,15 @@ def make_recipe(
     except (TypeError, ValueError) as error:
         raise CommandError(str(error), USAGE) from error
     return Recipe(task, made, preparation)
+
+
+def _scaler(scale: str, sparse: bool) -> Any:
+    """What scales vectors; zeros of sparse ones stay zeros."""
+    if scale == "standard":
+        return StandardScaler(with_mean=not sparse)
+    if scale == "minmax":
+        return MaxAbsScaler() if sparse else MinMaxScaler()
+    return None
 
 
 def _rounded(value: Any) -> Any:
@@ -113,7 +134,7 @@ def check_targets(samples: Samples, task: str) -> None:
         )
 
 
-def default_kernel(samples: Samples, preparation: TablePreparation | None, kernel: Kernel | None) -> Kernel:
+def default_kernel(samples: Samples, preparation: Any, kernel: Kernel | None) -> Kernel:
     """The kernel that suits the samples; where one is given, with what it cannot see added."""
     if samples.kind == "graphs":
         labelled = all(graph.node_labels is not None for graph in samples.X)
@@ -122,7 +143,6 @@ def default_kernel(samples: Samples, preparation: TablePreparation | None, kerne
         return kernel or RBF()
     if samples.kind == "text":
         return kernel or string_kernel(samples.X)
-    assert preparation is not None
     seen = preparation.fit(samples.X)
     if seen.output_ == "vectors":
         return kernel or RBF()

@@ -31,7 +31,7 @@ def shown(rows: Sequence[tuple[str, Any]]) -> None:
     width = max(console.width - edge, 20) if console.is_terminal else 100_000
     for name, value in rows:
         lines = [part for line in str(value).splitlines() for part in textwrap.wrap(line, width) or [""]]
-        console.print(Text(name.ljust(edge), style="cyan") + Text(lines[0]), soft_wrap=True)
+        console.print(Text.assemble((name.ljust(edge), "cyan"), lines[0]), soft_wrap=True)
         for line in lines[1:]:
             console.print(Text(" " * edge + line), soft_wrap=True)
 

@@ -5,7 +5,7 @@ import io
 import re
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +13,15 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from mercer.cli.outcomes import DATA, USAGE, CommandError
+from mercer.cli.wishes import Reading
 from mercer.data import Columns, read_fasta, read_svmlight, read_table, read_tu_dortmund
 from mercer.data.files import read_bytes, suffix_of
 from mercer.data.tables import MISSING
 from mercer.errors import FormatError
 from mercer.kernels.samples import n_samples, take
 
-__all__ = ["FORMATS", "Reading", "Samples", "read_samples", "split"]
+__all__ = ["Samples", "near", "read_samples", "split", "target_of"]
 
-FORMATS = ("table", "svmlight", "fasta", "graphs")
 SUFFIXES = {
     **dict.fromkeys((".csv", ".tsv", ".tab", ".parquet", ".pq"), "table"),
     **dict.fromkeys((".svm", ".svmlight", ".libsvm"), "svmlight"),
@@ -30,19 +30,6 @@ SUFFIXES = {
 # Integers with at most so many different values are classes, unless there are hardly more samples than that.
 MOST_CLASSES = 20
 LIKELY_TARGETS = ("class", "target", "label", "y", "outcome")
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What the command line says of a file."""
-
-    format: str | None = None
-    delimiter: str | None = None
-    header: bool | None = None
-    labels: str | None = None
-    kinds: dict[str, str] = field(default_factory=dict)
-    missing: tuple[str, ...] = ()
-    n_features: int | None = None
 
 
 @dataclass(frozen=True)
