@@ -385,7 +385,7 @@ class ReliabilityDisplay(Display):
         # The lowest fifth belongs to the numbers of samples.
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.34, 1.04), xlabel=self.meaning, ylabel="share that came true")
         ax.set_yticks(np.linspace(0.0, 1.0, 6))
-        ax.legend(loc="upper left")
+        ax.legend(loc="upper left", fontsize="small", framealpha=0.6)
 
 
 def share_interval(share: np.ndarray, n: np.ndarray) -> np.ndarray:
