@@ -1,6 +1,6 @@
 """The built documentation in a real browser, from files, without a network.
 
-``make docs-test`` builds it and runs these tests; without ``build/docs`` they skip, and say so.
+``make docs`` builds it and ``make docs-test`` runs these tests; without a build of the present sources they skip.
 """
 
 import re
@@ -21,7 +21,7 @@ def outdated():
     """Whether there is no build, or a source has changed since."""
     sources = [page for kind in ("*.rst", "*.md", "*.inc", "*.css", "conf.py") for page in DOCS.rglob(kind)]
     written = [page.stat().st_mtime for page in sources if not {"generated", "gallery"} & set(page.parts)]
-    index = BUILT / "searchindex.js"  # what is written last
+    index = BUILT / "searchindex.js"  # written when all pages are
     return not index.exists() or index.stat().st_mtime < max(written, default=0.0)
 
 
