@@ -18,10 +18,12 @@ from persist.corpus import SURROUNDED, answer, as_json
 from persist.fuzzing import _put_together, _taken_apart
 from safetensors.numpy import save_file
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn import config_context
+from sklearn.base import BaseEstimator, clone
 from sklearn.feature_selection import SelectKBest, f_classif
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.utils.metadata_routing import get_routing_for_object
 
 import mercer
 from mercer import SVC, SVR, KernelRidge
@@ -617,6 +619,15 @@ def test_another_version_of_scikit_learn(tmp_path):
     edited(path, earlier)
     with pytest.warns(UserWarning, match=r"from version 1\.0\.2 when using version"):
         mercer.load(path)
+
+
+def test_metadata_routing(tmp_path):
+    with config_context(enable_metadata_routing=True):
+        machine = SVC().set_fit_request(sample_weight=True).set_score_request(sample_weight="weight").fit(X, Y)
+        again = mercer.load(mercer.save(machine, tmp_path / "machine.mercer"))
+        assert str(get_routing_for_object(again)) == str(get_routing_for_object(machine))
+        assert str(get_routing_for_object(SVC())) != str(get_routing_for_object(machine))
+        clone(again)
 
 
 def test_functions_by_name(tmp_path):

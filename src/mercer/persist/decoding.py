@@ -18,7 +18,7 @@ from mercer.errors import ModelFileError
 from mercer.persist.checks import check_value
 from mercer.persist.classes import class_named, function_named
 from mercer.persist.frames import make_frame
-from mercer.persist.values import SCALAR_TYPES, SPARSE, checked_dtype, random_source
+from mercer.persist.values import ROUTING, SCALAR_TYPES, SPARSE, checked_dtype, make_requests, random_source
 
 __all__ = ["Decoder"]
 
@@ -45,15 +45,9 @@ class Decoder:
                 self.made.append(self._make(node))
             except ModelFileError as error:
                 raise ModelFileError(f"node {number}{_called(node)}: {error}") from error
-            except (
-                ArithmeticError,
-                AttributeError,
-                LookupError,
-                MemoryError,
-                RecursionError,
-                TypeError,
-                ValueError,
-            ) as error:
+            except (ImportError, Warning):  # a package is missing, or warnings are errors: that is no fault of the file
+                raise
+            except Exception as error:  # whatever a class makes of parts that are not its own
                 message = f"{type(error).__name__}: {str(error)[:300]}"
                 raise ModelFileError(f"node {number}{_called(node)} cannot be made: {message}") from error
             self.sizes.append(self._size)
@@ -235,7 +229,10 @@ class Decoder:
             _check_attributes(cls, state)
             made = cls.__new__(cls)
             if isinstance(made, BaseEstimator):
+                wishes = state.pop(ROUTING, None)
                 made.__setstate__(state)
+                if wishes is not None:
+                    setattr(made, ROUTING, make_requests(made, wishes))
             else:
                 vars(made).update(state)
         check_value(made)

@@ -22,7 +22,7 @@ from mercer.errors import UnsavableError
 from mercer.persist.checks import check_value
 from mercer.persist.classes import name_of_class, name_of_function
 from mercer.persist.frames import is_frame, parts_of_frame
-from mercer.persist.values import BIT_GENERATORS, SCALAR_TYPES, SPARSE, TENSOR_KINDS
+from mercer.persist.values import BIT_GENERATORS, ROUTING, SCALAR_TYPES, SPARSE, TENSOR_KINDS, plain_requests
 
 __all__ = ["Encoder"]
 
@@ -203,6 +203,8 @@ def _state(value: Any, path: str) -> dict[str, Any]:
     state = value.__getstate__() if isinstance(value, BaseEstimator) else getattr(value, "__dict__", None)
     if not isinstance(state, dict):
         raise UnsavableError(f"{path}: {cls.__qualname__} keeps its state where model files do not look.")
+    if ROUTING in state:
+        state = {**state, ROUTING: plain_requests(state[ROUTING])}
     # What has been computed from the rest is computed again.
     return {k: v for k, v in state.items() if not isinstance(getattr(cls, k, None), cached_property)}
 

@@ -4,10 +4,21 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils._metadata_requests import SIMPLE_METHODS, MetadataRequest
 
 from mercer.errors import ModelFileError
 
-__all__ = ["BIT_GENERATORS", "SCALAR_TYPES", "SPARSE", "TENSOR_KINDS", "checked_dtype", "random_source"]
+__all__ = [
+    "BIT_GENERATORS",
+    "ROUTING",
+    "SCALAR_TYPES",
+    "SPARSE",
+    "TENSOR_KINDS",
+    "checked_dtype",
+    "make_requests",
+    "plain_requests",
+    "random_source",
+]
 
 # Kinds of numbers that are stored as tensors as they are; the names are those of safetensors.
 TENSOR_KINDS = {
@@ -39,7 +50,7 @@ SPARSE: dict[str, Any] = {
 
 # Classes that stand for a kind of number, as parameters of scikit-learn's transformers.
 SCALAR_TYPES: dict[str, type] = {kind.__name__: kind for kind in (bool, int, float, complex, str, bytes, object)}
-SCALAR_TYPES |= {f"numpy.{kind.__name__}": kind for kind in (np.dtype(code).type for code in "?bBhHiIlLqQefdgFDG")}
+SCALAR_TYPES |= {f"numpy.{np.dtype(code).name}": np.dtype(code).type for code in "?bBhHiIqQlLefdgFDG"}
 
 
 def checked_dtype(text: Any) -> np.dtype:
@@ -91,3 +102,26 @@ def _checked_state(name: str, state: Any) -> Any:
         if type(position) is not int or not 0 <= position <= size:
             raise ModelFileError(f"the state of a source of random numbers has the position {position!r}.")
     return state
+
+
+# --- what metadata an estimator asks for ------------------------------------------------------------------
+
+# Where scikit-learn keeps it, in an object that knows the estimator: stored are the wishes of every method.
+ROUTING = "_metadata_request"
+
+
+def plain_requests(request: Any) -> dict[str, dict[str, Any]]:
+    """The wishes, by method and by parameter: True, False, None or another name."""
+    methods = {method: dict(getattr(request, method).requests) for method in SIMPLE_METHODS if hasattr(request, method)}
+    return {method: wishes for method, wishes in methods.items() if wishes}
+
+
+def make_requests(owner: Any, wishes: Any) -> MetadataRequest:
+    """What scikit-learn keeps, of an estimator and its wishes."""
+    request = MetadataRequest(owner=owner)
+    for method, of_method in wishes.items():
+        if method not in SIMPLE_METHODS:
+            raise ModelFileError(f"{str(method)[:80]!r} is no method that asks for metadata.")
+        for parameter, alias in of_method.items():
+            getattr(request, method).add_request(param=parameter, alias=alias)
+    return request
