@@ -8,6 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mercer import (
+    LSSVC,
     SVC,
     SVR,
     GaussianProcessRegressor,
@@ -324,7 +325,9 @@ def test_influence_refusals(overlapping, curve):
         InfluenceDisplay.from_estimator(machine, X, y, method="fast")
     with pytest.raises(NotFittedError):
         InfluenceDisplay.from_estimator(SVC(), X, y)
-    with pytest.raises(ValueError, match="or a KernelRidge with leave_one_out=True, got SVR"):
-        InfluenceDisplay.from_estimator(SVR().fit(*curve), *curve)
+    names = np.array(["left", "right"])[y]
+    for other, samples in ((SVR(), curve), (LSSVC(leave_one_out=True), (X, names)), (KernelRidge(), curve)):
+        with pytest.raises(ValueError, match=f"or a KernelRidge with leave_one_out=True, got {type(other).__name__}"):
+            InfluenceDisplay.from_estimator(other.fit(*samples), *samples)
     with pytest.raises(ValueError, match=r"must be of one length, got shapes \(2,\) and \(3,\)"):
         InfluenceDisplay([1, 2], [1, 2, 3])

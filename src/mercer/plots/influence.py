@@ -136,16 +136,15 @@ class InfluenceDisplay(Display):
         check_is_fitted(machine)
         if isinstance(machine, SVC):
             return cls(*_margins(machine, X, y, sample_weight, method), n_named=n_named).plot(ax, **style)
-        residual = np.asarray(y, dtype=np.float64) - machine.predict(X)
-        if callable(getattr(machine, "leave_one_out", None)):
-            left_out = np.asarray(y, dtype=np.float64) - machine.leave_one_out()[0]
-        elif hasattr(machine, "loo_residuals_") and not hasattr(machine, "classes_"):
-            left_out = machine.loo_residuals_
-        else:
+        process = callable(getattr(machine, "leave_one_out", None))
+        if hasattr(machine, "classes_") or not (process or hasattr(machine, "loo_residuals_")):
             raise ValueError(
                 f"{cls.__name__} needs a fitted SVC, a GaussianProcessRegressor, or a KernelRidge with "
                 f"leave_one_out=True, got {machine!r}."
             )
+        values = np.asarray(y, dtype=np.float64)
+        residual = values - machine.predict(X)
+        left_out = values - machine.leave_one_out()[0] if process else machine.loo_residuals_
         if residual.ndim != 1:
             raise ValueError(f"{cls.__name__} draws one output, got {residual.shape[1]}.")
         return cls(residual, left_out, n_named=n_named).plot(ax, **style)

@@ -131,7 +131,7 @@ class TreeDisplay(Display):
 
     def _draw(self, ax: Any, **style: Any) -> None:
         # The line above a node has its colour, and ends behind the labels.
-        colours = np.where(self.wrong, "C3", ink()).astype(object)
+        colours = ["C3" if wrong else ink() for wrong in self.wrong]
         self.edges_ = [
             ax.plot(*self.positions[[parent, k]].T, color=colours[k], linewidth=0.8, zorder=1)[0]
             for k, parent in enumerate(self.parents)
