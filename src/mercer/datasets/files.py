@@ -261,7 +261,7 @@ STAND_INS: dict[str, Callable[[], dict[str, Any]]] = {
     **{name: partial(_molecules, n) for name, n in GRAPHS.items()},
     "celegans_acceptor_2200": partial(_sequences, 2200, 82, DNA),
     "coiled_coil": partial(_sequences, 477, 30, PROTEIN),
-    "ding_dubchak": partial(_sequences, 311, 160, PROTEIN, n_classes=27, n_test=383, size=30),
+    "ding_dubchak": partial(_sequences, 311, 160, PROTEIN, n_classes=27, n_test=383, size=30, mutation=0.45),
     "enhancer_fb": partial(_sequences, 500, 400, DNA, size=12),
     "heart_cleveland": partial(_vectors, 303, 13, n_classes=5),
     "protein_localisation": partial(_sequences, 629, 400, PROTEIN, size=12),
