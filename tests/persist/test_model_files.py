@@ -463,8 +463,10 @@ def test_paths(path, tmp_path):
             function("/dev/null")
         with pytest.raises(TypeError):
             function(3)
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match=r"no folder .*nowhere to write machine\.mercer to"):
         mercer.save(SVC(), tmp_path / "nowhere" / "machine.mercer")
+    with pytest.raises(IsADirectoryError, match="is a folder; give the name of a file"):
+        mercer.save(SVC(), tmp_path)
 
 
 def test_foreign_files(tmp_path):

@@ -37,6 +37,10 @@ def write(path: str, document: dict[str, Any], arrays: dict[str, np.ndarray]) ->
     """Write a file, under another name until it is complete."""
     text = _wrapped({**document, "arrays": _digest(arrays)})
     folder, name = os.path.split(os.path.abspath(path))
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(f"There is no folder {folder} to write {name} to.")
+    if os.path.isdir(path):
+        raise IsADirectoryError(f"{path} is a folder; give the name of a file.")
     part = os.path.join(folder, f".{name}.{secrets.token_hex(8)}.part")
     # Made here, so that it is this process' own, and to learn the rights of new files.
     os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))

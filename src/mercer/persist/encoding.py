@@ -179,9 +179,9 @@ class Encoder:
             raise UnsavableError(_refusal_of_code(value, path))
         name = name_of_class(cls)
         if name is None:
-            way_out = "save its estimator_" if hasattr(value, "estimator_") else "save by pickle"
-            if cls.__module__.partition(".")[0] != "mercer":
-                way_out = f"call mercer.persist.register if the class is your own, or {way_out}"
+            way_out = "call mercer.persist.register if the class is your own, or save by pickle"
+            if cls.__module__.partition(".")[0] == "mercer":
+                way_out = "save its estimator_" if hasattr(value, "estimator_") else "save by pickle"
             raise UnsavableError(f"{path}: model files do not hold {cls.__module__}.{cls.__qualname__}; {way_out}.")
         try:
             check_value(value)
