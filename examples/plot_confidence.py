@@ -45,6 +45,7 @@ for ax, values, title in ((axes[0], trained, "trained on"), (axes[1], held_out, 
     SigmoidDisplay.from_decision(values, y, n_groups=0, ax=ax)
     ax.axvspan(-1, 1, color="0.9", zorder=0)
     ax.set(title=f"{title}: {inside} samples in the band", xlabel="decision value")
+plt.show()
 
 # %%
 # The damage

@@ -33,6 +33,7 @@ levels = [level for level in np.arange(-6, 7) if level not in (-1, 0, 1)]
 ax.contour(display.xx, display.yy, display.decision, levels=levels, colors="0.5", linewidths=0.6)
 ax.scatter(*hard.support_vectors_.T, s=130, facecolors="none", edgecolors="black", zorder=4)
 ax.set(title="lines of constant decision value, Gaussian kernel", xticks=[], yticks=[])
+plt.show()
 
 # %%
 # From stiff to supple
@@ -61,6 +62,7 @@ for ax, (name, kernel) in zip(axes.flat, kernels.items(), strict=True):
     print(f"{name:26}{errors[0]:7.1%}{errors[1]:8.1%}{len(machine.support_):8}")
     DecisionDisplay.from_estimator(machine, X, y, ax=ax)
     ax.set(title=f"{name}\nerrors: {errors[0]:.0%} training, {errors[1]:.0%} new", xticks=[], yticks=[])
+plt.show()
 
 # %%
 # The width of the Gaussian kernel

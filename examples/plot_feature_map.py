@@ -55,6 +55,7 @@ space.set_box_aspect(None, zoom=0.82)
 squared = SVC(kernel=Polynomial(degree=2, gamma=1.0, coef0=0.0), C=np.inf).fit(X, y)
 DecisionDisplay.from_estimator(squared, X, y, ax=right)
 right.set(title="the plane, seen from the samples", xlabel="$x_1$", aspect="equal")
+plt.show()
 
 # %%
 # The kernel

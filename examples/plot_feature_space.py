@@ -40,6 +40,7 @@ words = ["kernel", "kernels", "colonel", "machine"]
 print("distances of strings, by pieces of two letters")
 for word, row in zip(words, distances(Spectrum(2).normalized(), words), strict=True):
     print(f"{word:9}", *(f"{value:5.2f}" for value in row))
+plt.show()
 
 # %%
 # A sample and a set
@@ -63,6 +64,7 @@ for ax, (name, kernel) in zip(axes, kernels.items(), strict=True):
     ax.plot(*white[0], "wo", markersize=8, markeredgecolor="black")
     ax.plot(*least, "w*", markersize=14, markeredgecolor="black")
     ax.set(title=f"{name}: at least {far.min():.2f}", aspect="equal")
+plt.show()
 
 # %%
 # Directions

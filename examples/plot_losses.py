@@ -48,6 +48,7 @@ for name, curve in curves.items():
     ax.plot(z, curve, "--" if name == "squared" else "-", label=name, linewidth=2)
 ax.set(xlabel="$z = y f(x)$", ylabel="loss", ylim=(-0.1, 4.5), xlim=(-2, 2.5))
 ax.legend()
+plt.show()
 
 # %%
 # What they do
@@ -72,6 +73,7 @@ for ax, (name, loss) in zip(
     decision = machine.decision_function(np.column_stack([across.ravel(), up.ravel()])).reshape(across.shape)
     DecisionDisplay(across, up, decision, X=X, y=y, support=[], band=None, classes=machine.classes_).plot(ax)
     ax.set(title=f"{name}, mistakes: {wrong}", xticks=[], yticks=[])
+plt.show()
 
 # %%
 # Losses of regression

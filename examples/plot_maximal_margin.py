@@ -67,6 +67,7 @@ axes[0].set_title("the fewest mistakes")
 axes[1].set_title("no mistakes, many lines")
 draw_samples(axes[0], mixed)
 draw_samples(axes[1], X)
+plt.show()
 
 # %%
 # The margin
@@ -107,6 +108,7 @@ draw_samples(axes[1], X)
 axes[1].set_title(f"the widest band: margin {machine.margin_:.2f}")
 for ax in axes:
     ax.scatter(*new, marker="D", color="C1", edgecolors="black", s=60, zorder=4)
+plt.show()
 
 # %%
 # Why 1 / ‖w‖

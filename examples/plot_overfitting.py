@@ -45,6 +45,7 @@ for ax, (name, machine) in zip(axes, machines.items(), strict=True):
     ax.scatter(x, y, s=35, color="C0", zorder=3)
     ax.set(title=f"{name}: {seven:.2f}, {away:.2f}", ylim=(-1.5, 7.5), xlabel="x")
 axes[0].legend(loc="upper left")
+plt.show()
 
 # %%
 # A tube and slacks
@@ -68,6 +69,7 @@ for one, name in ((above, r"$\xi$"), (below, r"$\hat\xi$")):
         place = (X[number, 0], t[number] - np.sign(residual[number]) * one[number] / 2)
         ax.annotate(f"{name} = {one[number]:.2f}", place, (5, -3), textcoords="offset points", fontsize=9)
 ax.set_title(r"errors up to $\epsilon$ are free")
+plt.show()
 
 # %%
 # How wide a tube?

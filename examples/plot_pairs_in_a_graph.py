@@ -73,6 +73,7 @@ for name, place in places.items():
     right.text(*place, name, ha="center", va="center", bbox=style)
 right.set(xlim=(0, 1), ylim=(0, 1), title="who is asked what")
 right.axis("off")
+plt.show()
 
 # %%
 # More classes
@@ -94,7 +95,6 @@ for name, load in sets.items():
     right_of = [SVC(C=10.0, multi_class=scheme).fit(X, y).score(X_test, y_test) for scheme in schemes]
     numbers = "   ".join(f"{score:{len(title)}.1%}" for score, title in zip(right_of, schemes.values(), strict=True))
     print(f"{name:10}{K:3}{K * (K - 1) // 2:7}{K - 1:7}   {numbers}")
-plt.show()
 
 # %%
 # .. rubric:: References

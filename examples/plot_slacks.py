@@ -41,6 +41,7 @@ for point, xi in zip(X, slack, strict=True):
     if xi > 1e-6:
         ax.annotate(rf"$\xi$ = {xi:.2f}", point, (6, 5), textcoords="offset points", fontsize=9)
 ax.set(title="slacks, in units of the margin", aspect="equal", xticks=[], yticks=[])
+plt.show()
 
 # %%
 # Multipliers
@@ -66,6 +67,7 @@ for point, value in zip(X, alpha, strict=True):
     weight = "normal" if value == 0 else "bold"
     ax.annotate(text, point, (6, 4), textcoords="offset points", fontsize=9, weight=weight)
 ax.set(title=r"multipliers $\alpha_i$, with C = 1", aspect="equal", xticks=[], yticks=[])
+plt.show()
 
 # %%
 # The effect of C
@@ -82,6 +84,7 @@ for ax, C in zip(axes, [0.01, 0.1, 1, 100], strict=True):
     errors = np.sum(one.predict(X) != y)
     print(f"C = {C:<5g} margin {one.margin_:.2f}, {len(one.support_):2} support vectors, mistakes: {errors}")
     ax.set(title=f"C = {C:g}: margin {one.margin_:.2f}", aspect="equal", xticks=[], yticks=[])
+plt.show()
 
 # %%
 # A price by shares

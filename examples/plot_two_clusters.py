@@ -48,6 +48,7 @@ def draw(ax, detector, title):
 figure, axes = plt.subplots(ncols=2, figsize=(11, 4.8), sharey=True, layout="constrained")
 draw(axes[0], LPNoveltyDetector(RBF(gamma=gamma), nu=0.0), "Gaussian kernel")
 draw(axes[1], LPNoveltyDetector(Exponential(gamma=1 / (2 * 0.8**2)), nu=0.0), r"$e^{-\|x - x'\| / 2 \sigma^2}$")
+plt.show()
 
 # %%
 # Virtual samples
@@ -62,6 +63,7 @@ figure, axes = plt.subplots(ncols=3, figsize=(13, 4.2), sharey=True, layout="con
 for ax, spread in zip(axes, (0.05, 0.1, 0.2), strict=True):
     detector = LPNoveltyDetector(RBF(gamma=gamma), nu=0.0, n_virtual=10, spread=spread, random_state=0)
     draw(ax, detector, f"ten virtual points each, spread {spread:g}")
+plt.show()
 
 # %%
 # A few outside
