@@ -2,15 +2,12 @@
 
 import json
 from collections.abc import Callable
-from importlib.resources import files
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 from mercer.cli.app import run
-
-BUNDLED = files("mercer.datasets") / "data"
 
 
 class Said(NamedTuple):

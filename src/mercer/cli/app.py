@@ -216,7 +216,7 @@ def learn_and_save(wish: Wish) -> Any:
 
 
 class Group(click.Group):
-    """Commands in the order in which they are needed, and near names for those that do not exist."""
+    """Commands in the order in which they are needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
