@@ -45,11 +45,15 @@ def test_parquet_without_pyarrow(tmp_path):
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent otherwise there")
 def test_ctrl_c_leaves_nothing(tmp_path):
     rng = np.random.default_rng(0)
-    # Noise at a high price: minutes of work.
+    # Noise at a high price for a wide kernel: half a minute of work.
     write_svmlight(rng.normal(size=(6000, 30)), rng.choice([-1, 1], size=6000), tmp_path / "noise.svm")
-    command = [sys.executable, "-m", "mercer", "train", "noise.svm", "-C", "1e6", "-o", "m.mercer"]
+    # What is imported late is imported before, so that the signal comes while there is work, on a slow machine, too.
+    code = "import mercer.cli.learning, mercer.svm; from mercer.cli import main; print('ready', flush=True); "
+    code += "main(['train', 'noise.svm', '-C', '1e6', '--kernel', 'RBF(gamma=0.001)', '-o', 'm.mercer'])"
+    command = [sys.executable, "-c", code]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(4)
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(2)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
