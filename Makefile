@@ -6,7 +6,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Directories are listed too: their time changes when a file is removed.
 SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find cpp src -name __pycache__ -prune -o -print)
 NATIVE := $(shell find $(wildcard cpp tests/native) -name '*.hpp' -o -name '*.cpp')
-PYTHON_CODE := $(wildcard src tests examples benchmarks docs)
+PYTHON_CODE := $(wildcard conftest.py src tests examples benchmarks docs)
 
 .PHONY: demo test test-all browser sklearn-tests wheel oldest lint format sanitize docs docs-test bench bench-full clean
 

@@ -2,13 +2,10 @@
 
 import os
 import shutil
-import sys
 
 import numpy as np
 import pytest
 from hypothesis import settings
-
-os.environ["MPLBACKEND"] = "Agg"
 
 # The same examples on every run and every machine, however slow it is.
 settings.register_profile("mercer", derandomize=True, deadline=None)
@@ -19,13 +16,6 @@ settings.load_profile("mercer")
 def rng():
     """A generator of the test's own: what it draws does not depend on the tests before it."""
     return np.random.default_rng(0)
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    if "matplotlib.pyplot" in sys.modules:
-        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture(scope="module")
