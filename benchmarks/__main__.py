@@ -23,7 +23,6 @@ from benchmarks.compare.peers import versions
 from benchmarks.report import cell, in_short, table
 from benchmarks.task import Outcome, Task, equal_quality
 from benchmarks.tasks import SUMMARIES, TASKS
-from benchmarks.worker import LIMIT
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
@@ -113,7 +112,7 @@ def run(task: Task, contender: str) -> Outcome | None:
     command = [sys.executable, "-m", "benchmarks.worker", task.name, contender]
     process = subprocess.run(command, capture_output=True, text=True, cwd=HERE.parent)
     if process.returncode == -signal.SIGALRM:
-        return {"over": LIMIT}
+        return {"over": task.limit}
     if process.returncode != 0:
         said = process.stderr.strip().splitlines() or [f"exit status {process.returncode}"]
         print(f"{task.name}: {contender} failed: {said[-1]}", flush=True)

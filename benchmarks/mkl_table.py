@@ -1,6 +1,6 @@
 """Routes to the weights of kernels side by side: ``python -m benchmarks.mkl_table [n]``, into the guide.
 
-Every algorithm for weights that add up to one gets the same problem, with 1000 samples unless another number is given,
+Every algorithm for weights that add up to one gets the same problem, with 300 samples unless another number is given,
 to smaller and smaller gaps: seconds of the search, the kernel matrices being there, and machines that were tried.
 """
 
@@ -16,7 +16,7 @@ from mercer.kernels import RBF
 from mercer.mkl.algorithms import ALGORITHMS
 from mercer.problems import KernelWeightsProblem, Simplex, soft_margin
 
-N, WIDTHS, C = 1000, 20, 1.0
+N, WIDTHS, C = 300, 20, 1.0
 GAPS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 MOST_SECONDS = 60.0
 ROUTES = ("newton", "level", "silp", "simple", "projected", "nesterov", "alternating", "smo", "qclp")

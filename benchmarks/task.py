@@ -33,6 +33,7 @@ class Task:
     unit: Literal["s", "MB"] = "s"  # the time of the work, or by how much it makes the peak of memory grow
     calls: int = 1  # how many calls the work consists of: the figure is that of one
     repeats: int = 5  # at most, after a first run to warm up; 0: the first run is the figure
+    limit: int = 150  # seconds after which a run is ended
     needs: tuple[Path, ...] = ()  # files without which it is skipped
     full: bool = False  # part of `--full` only
     listed: bool = True  # has a row of its own in the README

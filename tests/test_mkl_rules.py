@@ -118,6 +118,18 @@ def test_easy_by_means():
     np.testing.assert_allclose(Easy(lam=1.0 - 1e-9)(kernels, y), distances / distances.sum(), atol=1e-6)
 
 
+@pytest.mark.parametrize("lam", [1e-6, 0.1, 0.9, 1.0 - 1e-9])
+def test_easy_ends_at_the_same_point_from_any_start(lam, monkeypatch):
+    kernels, y = some_kernels(n=100)
+    y = np.where(np.arange(len(y)) % 7 == 0, 2, y)  # three games
+    weight = np.geomspace(0.1, 10.0, len(y))
+    found = Easy(lam=lam).solve(kernels, y, weight)
+    monkeypatch.setattr("mercer.mkl.rules.easy._nearly_solved", lambda game: None)
+    plain = Easy(lam=lam).solve(kernels, y, weight)
+    np.testing.assert_allclose(found.weights, plain.weights, atol=1e-5)
+    assert found.n_iter <= plain.n_iter
+
+
 @pytest.mark.filterwarnings("ignore:The use of `x.T`")
 def test_easy_is_that_of_mklpy():
     torch = pytest.importorskip("torch")
