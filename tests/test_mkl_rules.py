@@ -435,6 +435,19 @@ def test_classifiers_take_the_weights_of_rules(algorithm, n_classes):
     assert machine.score(X, y) > 0.8
 
 
+def test_weights_of_rules_are_judged_with_little_memory_too():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(80, 3))
+    told, y = [], X[:, 0] > 0
+    options = {"algorithm": "easy", "gap_tol": 1e-6, "callback": told.append}
+    # Room for sums in float64, in float32 alone, and for none.
+    found = [MKLClassifier(memory=memory, **options).fit(X, y).weights_result_ for memory in (10.0, 0.08, 0.02)]
+    assert [result.n_iter for result in found] == [1, 1, 1] and len(told) == 3
+    for result in found[1:]:
+        np.testing.assert_allclose(result.weights, found[0].weights, rtol=1e-5)
+        np.testing.assert_allclose([result.objective, result.bound], [found[0].objective, found[0].bound], rtol=2e-6)
+
+
 def test_rules_ignore_the_last_weights():
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(40, 3)), np.repeat([0, 1], 20)

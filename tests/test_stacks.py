@@ -152,9 +152,12 @@ def test_a_pass_that_serves_energies_and_products(X, coefficients, monkeypatch):
         assert_array_equal(stack.products(then, samples), GramStack(KERNELS, X, ridge=0.5).products(then, samples))
 
 
-def test_memory_stays_within_the_budget(rng, monkeypatch):
-    n, mb, block = 1500, 2**20, 1 << 21
-    monkeypatch.setattr(stacks, "BLOCK_BYTES", block)
+@pytest.mark.parametrize("rows", [8, 16])
+def test_memory_stays_within_the_budget(rng, monkeypatch, rows):
+    n, mb = 1500, 2**20
+    block = max(1 << 21, 8 * 12 * n * rows)
+    monkeypatch.setattr(stacks, "BLOCK_BYTES", 1 << 21)
+    monkeypatch.setattr(stacks, "BLOCK_ROWS", rows)
     X, weights = rng.normal(size=(n, 3)), np.full(12, 1 / 12)
     kernels = [RBF(gamma=g) for g in np.logspace(-2, 1, 12)]  # 4.3 MB each, 9 MB their sum
     c = csr_array(np.where(rng.random((1, n)) < 0.5, rng.normal(size=(1, n)), 0.0))

@@ -29,8 +29,8 @@ REPAIRS = ("clip", "flip", "shift", "square")
 NEED_NORMS = ("cosine", "tanimoto")
 # Parts of the budget: for matrices that are kept, and for their sum.
 KEPT, SUMMED = 1 / 2, 1 / 2
-# Of rows that are computed together: not more than caches hold, and than this part of the budget.
-BLOCK_BYTES, BLOCK = 1 << 25, 1 / 8
+# Of rows that are computed together: no more than caches hold, but some in any case, within this part of the budget.
+BLOCK_BYTES, BLOCK_ROWS, BLOCK = 1 << 23, 32, 1 / 8
 # Rows that native loops take together.
 ROW_GROUP = 4
 
@@ -68,9 +68,9 @@ class GramStack:
     first those of kernels that are no function of vectors, these also in float64 if there is room in the end. The
     others are computed again in blocks of rows for every sum in which they have weight, and on the samples with a
     coefficient for energies. The other half is for the sum of the matrices; where it does not fit, its rows are
-    computed when a solver asks for them. Rows that are computed again take an eighth besides, 32 MB at most. Kernels on
-    the same vectors that are functions of one distance, or of inner products, share these. A matrix is kept relative
-    to a power of two of the size of its diagonal, so that values of any scale have a place in float32.
+    computed when a solver asks for them. Rows that are computed again, some at a time, take an eighth at most besides.
+    Kernels on the same vectors that are functions of one distance, or of inner products, share these. A matrix is kept
+    relative to a power of two of the size of its diagonal, so that values of any scale have a place in float32.
 
     Every sum of numbers has an order of its own: results depend neither on the threads nor on what is kept.
 
@@ -130,7 +130,7 @@ class GramStack:
         self._sources.extend(families.values())
         for family in families.values():
             members = [k for k in family.specs if (k, np.float32) in kept]
-            halves: list[np.ndarray] = [np.empty(_start(self.n), dtype=np.float32) for _ in members]
+            halves = list(np.empty((len(members), _start(self.n)), dtype=np.float32))  # large pages, if there are any
             family.fill(members, [self._relative(k) for k in members], slice(0, self.n), halves)
             self._kept.update({(k, np.float32): half for k, half in zip(members, halves, strict=True)})
 
@@ -195,9 +195,14 @@ class GramStack:
             return self.exact(weights)
         return MatrixGram.of_checked(self._sum(weights, np.float32, self.ridge), True)
 
+    @property
+    def stores_exact_sums(self) -> bool:
+        """Whether there is room for a sum in float64."""
+        return 8 * self.n**2 <= SUMMED * self._budget
+
     def exact(self, weights: np.ndarray, *, ridged: bool = True) -> Gram:
         """The weighted sum of the matrices in float64."""
-        if 8 * self.n**2 > SUMMED * self._budget:
+        if not self.stores_exact_sums:
             return self.on_demand(weights, ridged=ridged)
         return MatrixGram.of_checked(self._sum(weights, np.float64, self.ridge if ridged else 0.0), True)
 
@@ -330,7 +335,9 @@ class GramStack:
         if not n_streamed:
             return [slice(0, n)]
         # Native loops take rows in groups: sums are the same to the last bit if no group is divided.
-        entries = int(min(BLOCK_BYTES, BLOCK * self._budget)) // np.dtype(dtype).itemsize
+        itemsize = np.dtype(dtype).itemsize
+        wanted = max(BLOCK_BYTES, BLOCK_ROWS * n * n_streamed * itemsize)
+        entries = int(min(wanted, BLOCK * self._budget)) // itemsize
         groups = row_blocks(-(-n // ROW_GROUP), n * n_streamed * ROW_GROUP, entries)
         return [slice(ROW_GROUP * group.start, min(n, ROW_GROUP * group.stop)) for group in groups]
 

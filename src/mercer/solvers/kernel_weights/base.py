@@ -185,13 +185,25 @@ class Search:
         self._keep_proof(trial)
         self._last = trial
         self._look_for_margins(results)
+        self._note(trial)
+        return trial
+
+    def try_exactly(self, weights: np.ndarray) -> Sequence[SolverResult]:
+        """The machines at some weights as they are returned, without a first look at kernel values that are kept."""
+        results = self._solve_exactly(weights, None)
+        self._look_for_margins(results)
+        assert self._last is not None
+        self._note(self._last)
+        return results
+
+    def _note(self, trial: Trial) -> None:
+        """Write a trial down, and tell of it."""
         self._log.append((self.seconds, self.upper, self.lower))
-        self._tried.append(weights)
+        self._tried.append(trial.weights)
         self._energies.append(trial.energies)
         if self.callback is not None:
             told = Progress(len(self._log), -self.upper, self.upper - self.lower, self.seconds)
             self._stopped = bool(self.callback(told)) or self._stopped
-        return trial
 
     def prove(self, points: Sequence[np.ndarray]) -> None:
         """Keep points of all problems that satisfy their constraints, if no trial bounds the optimum as well."""
@@ -311,14 +323,20 @@ class Search:
         if isinstance(problem.weights, Groups):  # whose members count apart from others
             told_apart = np.vstack([told_apart, problem.weights.members])
         weights = best.weights if as_tried else shared_by_twins(best.weights, told_apart)
-        results = self._machines.set_params(gap_tol=INNER_SHARE * self.gap_tol, max_seconds=None).solve_many(
-            problem.over(problem.stack.exact(weights)), best.points
-        )
-        self._exact, self._flat, self.together, self._since = True, False, -np.inf, len(self._log)
-        self.best = self.proof = self._last = self._judged(weights, results)
+        results = self._solve_exactly(weights, best.points)
         if proof is not best:
             self.prove(proof.points)
         self._look_for_margins(results)
+        return results
+
+    def _solve_exactly(self, weights: np.ndarray, start: Sequence[np.ndarray] | None) -> Sequence[SolverResult]:
+        """The machines at some weights from kernel values in float64; what is known then is what they prove."""
+        problem = self.problem
+        results = self._machines.set_params(gap_tol=INNER_SHARE * self.gap_tol, max_seconds=None).solve_many(
+            problem.over(problem.stack.exact(weights)), start
+        )
+        self._exact, self._flat, self.together, self._since = True, False, -np.inf, len(self._log)
+        self.best = self.proof = self._last = self._judged(weights, results)
         return results
 
     def result(self, status: str, parts: Sequence[SolverResult]) -> KernelWeightsResult:

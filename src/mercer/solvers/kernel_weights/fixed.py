@@ -25,7 +25,10 @@ class FixedWeights(KernelWeightsSolver):
         self.check(problem)
         search = Search(problem, self, callback)
         n_kernels = len(problem.stack)
-        search.try_weights(problem.weights.uniform(n_kernels) if start is None else checked_start(start, n_kernels))
+        weights = problem.weights.uniform(n_kernels) if start is None else checked_start(start, n_kernels)
+        if problem.stack.stores_exact_sums:
+            return search.result("fixed", search.try_exactly(weights))
+        search.try_weights(weights)  # its rows are cheaper than exact ones that are computed one by one
         return search.result("fixed", search.certify(as_tried=True))
 
     def _run(self, search):
