@@ -56,18 +56,22 @@ void transform_into(const std::string& measure, const std::string& transform, co
 
 nb::object dot(const std::string& measure, const std::string& transform, const Parameters& parameters,
                MaybeVector centre, MaybeVector weights, nb::handle x, nb::handle y, Matrix<double> v,
-               std::size_t n_threads, const std::string& level) {
+               std::size_t n_threads, const std::string& level, bool single) {
   const SamplesIn xs = samples_in(x), ys = samples_in(y);
   check_same_kind(xs.view, ys.view);
   if (v.shape(0) != ys.view.rows) throw nb::value_error("V must have one row per sample of Y");
   const SpecIn spec = spec_in(measure, transform, parameters, std::move(centre), std::move(weights), xs.view);
   const Level& loops = find_level(level);
-  // In double even for float32 samples: a sum over many large coefficients needs the digits.
+  // In double even for float32 samples, unless told otherwise: a sum over many large coefficients needs the digits.
   auto out = std::make_unique_for_overwrite<double[]>(xs.view.rows * v.shape(1));
   {
     nb::gil_scoped_release unlocked;
     Team team(n_threads, SignalPoll());
-    kernel_dot<double>(spec.view, loops, xs.view, ys.view, v.data(), v.shape(1), team, out.get());
+    if (single) {
+      kernel_dot<float>(spec.view, loops, xs.view, ys.view, v.data(), v.shape(1), team, out.get());
+    } else {
+      kernel_dot<double>(spec.view, loops, xs.view, ys.view, v.data(), v.shape(1), team, out.get());
+    }
   }
   return nb::cast(own(std::move(out), {xs.view.rows, v.shape(1)}));
 }
@@ -135,9 +139,10 @@ void bind_kernels(nb::module_& m) {
   m.def("kernel_transform", &transform_into, "measure"_a, "transform"_a, "parameters"_a, "values"_a.noconvert(),
         "out"_a.noconvert(), "n_threads"_a, "level"_a = "",
         "Kernel values from those of the measure, both of shape (n, m), into `out`.");
-  m.def("kernel_dot", &dot, "measure"_a, "transform"_a, "parameters"_a, "centre"_a.none(), "weights"_a.none(), "X"_a,
-        "Y"_a, "V"_a.noconvert(), "n_threads"_a, "level"_a = "",
-        "K(X, Y) @ V, shape (n, k), in float64; the matrix is never stored.");
+  m.def(
+      "kernel_dot", &dot, "measure"_a, "transform"_a, "parameters"_a, "centre"_a.none(), "weights"_a.none(), "X"_a,
+      "Y"_a, "V"_a.noconvert(), "n_threads"_a, "level"_a = "", "single"_a = false,
+      "K(X, Y) @ V, shape (n, k), summed in float64; the matrix is never stored, its values are float32 if `single`.");
   m.def("symmetric_product", &times_symmetric, "K"_a.noconvert(), "V"_a.noconvert(), "n_threads"_a, "level"_a = "",
         "K @ V, shape (n, k), for a symmetric K, of which one half is read, once for every four columns of V.");
   m.def("kernel_decide", &decide, "measure"_a, "transform"_a, "parameters"_a, "centre"_a.none(), "weights"_a.none(),

@@ -12,6 +12,7 @@ void bind_kernel_weights(nanobind::module_& m);
 void bind_kernels(nanobind::module_& m);
 void bind_joint(nanobind::module_& m);
 void bind_joint_linear(nanobind::module_& m);
+void bind_landmarks(nanobind::module_& m);
 void bind_linear(nanobind::module_& m);
 void bind_machines(nanobind::module_& m);
 void bind_matrices(nanobind::module_& m);
@@ -38,6 +39,7 @@ NB_MODULE(_native, m) {
   mercer::bind::bind_kernels(m);
   mercer::bind::bind_joint(m);
   mercer::bind::bind_joint_linear(m);
+  mercer::bind::bind_landmarks(m);
   mercer::bind::bind_linear(m);
   mercer::bind::bind_machines(m);
   mercer::bind::bind_matrices(m);

@@ -8,7 +8,7 @@
 
 #include "level.hpp"
 #include "parallel.hpp"
-#include "stack.hpp"
+#include "row_loops.hpp"
 
 namespace mercer {
 
@@ -47,16 +47,6 @@ std::array<const T*, row_group> rows_of(const std::vector<const T*>& matrices, s
   std::array<const T*, row_group> rows;
   for (std::size_t g = 0; g < row_group; ++g) rows[g] = matrices[std::min(k + g, matrices.size() - 1)] + place;
   return rows;
-}
-
-template <class T>
-void multiply_rows(const Level& level, const std::array<const T*, row_group>& rows, const double* w, std::size_t n,
-                   double* products) {
-  if constexpr (sizeof(T) == sizeof(float)) {
-    level.linear.products_single(rows.data(), w, n, products);
-  } else {
-    level.linear.products_full(rows.data(), w, n, products);
-  }
 }
 
 // out (n, n) = the sum of the matrices times weights, in double.
@@ -103,7 +93,7 @@ std::vector<double> matrix_energies(const Level& level, const std::vector<const 
     for (std::size_t k = 0; k < p; k += row_group) {
       for (std::size_t i = tile.top(); i < tile.end; ++i) {
         double products[row_group];
-        multiply_rows(level, rows_of(matrices, k, i * n + tile.column), tile.numbers(i), tile.size(i), products);
+        row_products(level, rows_of(matrices, k, i * n + tile.column).data(), tile.numbers(i), tile.size(i), products);
         for (std::size_t g = 0; g < std::min(row_group, p - k); ++g) energies[k + g] += products[g];
       }
     }

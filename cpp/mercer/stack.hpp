@@ -13,6 +13,7 @@
 #include "machines.hpp"
 #include "parallel.hpp"
 #include "products.hpp"
+#include "row_loops.hpp"
 #include "triangle.hpp"
 #include "vectors.hpp"
 
@@ -120,24 +121,6 @@ inline void add_family_rows(const Family& family, const Level& level, const Samp
           });
         });
   });
-}
-
-template <class T>
-double row_product(const Level& level, const T* values, const double* v, std::size_t n) {
-  if constexpr (sizeof(T) == sizeof(float)) {
-    return level.linear.product_single(values, v, n);
-  } else {
-    return level.linear.product_full(values, v, n);
-  }
-}
-
-template <class T>
-void add_rows(const Level& level, const double* scales, const T* const* rows, std::size_t n, double* sum) {
-  if constexpr (sizeof(T) == sizeof(float)) {
-    level.linear.add_single(scales, rows, n, sum);
-  } else {
-    level.linear.add_full(scales, rows, n, sum);
-  }
 }
 
 // Rows of out (n, n), and their mirror images: the sum of halves times weights in their order, in double, with a ridge
