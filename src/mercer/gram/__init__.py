@@ -12,6 +12,8 @@ from mercer.gram.diagnosis import Diagnosis, Finding, diagnose
 from mercer.gram.eigenpairs import Eigenpairs, leading_eigenpairs
 from mercer.gram.expansions import Expansion
 from mercer.gram.feature_space import Centrality, centrality, distances, distances_to_mean
+from mercer.gram.features import FeatureGram
+from mercer.gram.landmarks import LandmarkGram, LandmarkMatrix
 from mercer.gram.linear import LinearGram
 from mercer.gram.low_rank import LowRank, low_rank
 from mercer.gram.memory import memory_budget
@@ -28,11 +30,14 @@ __all__ = [
     "Diagnosis",
     "Eigenpairs",
     "Expansion",
+    "FeatureGram",
     "Finding",
     "FunctionGram",
     "Gram",
     "GramStack",
     "KernelDesign",
+    "LandmarkGram",
+    "LandmarkMatrix",
     "LinearGram",
     "LowRank",
     "MatrixDesign",

@@ -8,6 +8,7 @@ import numpy as np
 
 from mercer import _native
 from mercer.data import RowBlocks
+from mercer.gram.features import FeatureGram
 from mercer.gram.sources import Gram, VectorGram
 from mercer.kernels import Linear, Polynomial
 from mercer.kernels.samples import in_full, native_samples
@@ -16,7 +17,7 @@ from mercer.threads import effective_n_threads
 __all__ = ["LinearGram"]
 
 
-class LinearGram(VectorGram):
+class LinearGram(FeatureGram, VectorGram):
     """K = X X' + c, with products by its factor [X, sqrt(c)] that never form K.
 
     Parameters
@@ -37,6 +38,8 @@ class LinearGram(VectorGram):
     array([[ 9., 15.]])
     """
 
+    newton_weights = 1024
+
     def __init__(self, X: Any, constant: float = 0.0):
         kernel = Polynomial(degree=1, gamma=1.0, coef0=float(constant)) if constant else Linear()
         if isinstance(X, RowBlocks):
@@ -52,8 +55,7 @@ class LinearGram(VectorGram):
         return not isinstance(self.X, RowBlocks)
 
     @property
-    def n_weights(self) -> int:
-        """Number of features, the constant one included."""
+    def n_weights(self):
         return self.X.shape[1] + (self.constant > 0)
 
     @cached_property
@@ -74,23 +76,20 @@ class LinearGram(VectorGram):
             if last > first:
                 yield native_samples(block), rows[first:last] - start, slice(int(first), int(last))
 
-    def products(self, w: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
-        """x_i . w of some samples, None: of all, in float64; `rows` ascend where X comes in blocks."""
+    def products(self, w, rows=None):
         w, d = np.asarray(w, dtype=np.float64), self.X.shape[1]
         inside, threads = np.ascontiguousarray(w[:d]), effective_n_threads()
         parts = [_native.linear_products(X, some, inside, threads) for X, some, _ in self._pieces(rows)]
         f = parts[0] if len(parts) == 1 else np.concatenate([*parts, np.empty(0)])
         return f + np.sqrt(self.constant) * w[d] if self.constant else f
 
-    def sums(self, c: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
-        """The sum of c_i x_i over some samples, None: over all."""
+    def sums(self, c, rows=None):
         total, threads = np.zeros(self.X.shape[1]), effective_n_threads()
         for X, some, place in self._pieces(rows):
             total = total + _native.linear_sums(X, some, c[place], threads)
         return np.append(total, np.sqrt(self.constant) * c.sum()) if self.constant else total
 
-    def moments(self, c: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
-        """The sum of c_i x_i x_i' over some samples, None: over all."""
+    def moments(self, c, rows=None):
         inside, threads = np.zeros((self.X.shape[1],) * 2), effective_n_threads()
         for X, some, place in self._pieces(rows):
             inside += _native.linear_moments(X, some, c[place], threads)
@@ -99,8 +98,7 @@ class LinearGram(VectorGram):
         edge = np.sqrt(self.constant) * self.sums(c, rows)[:, np.newaxis]
         return np.hstack([np.vstack([inside, edge[:-1].T]), edge])
 
-    def squares(self, c: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
-        """The diagonal of `moments`."""
+    def squares(self, c, rows=None):
         inside = np.zeros(self.X.shape[1])
         for X, some, place in self._pieces(rows):
             inside += _native.linear_squares(X, some, c[place])
@@ -124,9 +122,3 @@ class LinearGram(VectorGram):
         if self.in_one_piece:
             return super().diag()
         return np.concatenate([self.kernel.diag(in_full(block)) for _, block in self.X])
-
-    def dot(self, v):
-        v = np.asarray(v, dtype=np.float64)
-        if v.ndim == 2:
-            return np.column_stack([self.dot(column) for column in v.T]) if v.shape[1] else np.empty((self.n, 0))
-        return self.products(self.sums(np.ascontiguousarray(v)))

@@ -68,6 +68,10 @@ class Gram(ABC):
     def diag(self) -> np.ndarray:
         """The diagonal in float64."""
 
+    def exact_diag(self) -> np.ndarray:
+        """k(x, x) of all samples, also where the matrix is an approximation."""
+        return self.diag()
+
     def dot(self, v: np.ndarray) -> np.ndarray:
         """K @ v in float64."""
         product = np.empty(v.shape)

@@ -15,17 +15,21 @@ from mercer.machines.expansions import (
     WeightedClassifier,
 )
 from mercer.machines.labels import ClassWeight, Labelled
+from mercer.machines.landmarks import FullCertificate, LandmarkMachine, Landmarks
 from mercer.machines.spectral import SpectralMachine
 
 __all__ = [
     "VECTORS",
     "ClassWeight",
+    "FullCertificate",
     "KernelClassifier",
     "KernelDetector",
     "KernelMachine",
     "KernelRegressor",
     "KernelTransformer",
     "Labelled",
+    "LandmarkMachine",
+    "Landmarks",
     "LogOddsClassifier",
     "Machine",
     "SpectralMachine",

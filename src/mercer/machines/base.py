@@ -8,8 +8,16 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _check_sample_weight, _check_y, check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _check_y,
+    check_array,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
 
+from mercer.data import RowBlocks
 from mercer.errors import DomainError
 from mercer.gram import Gram, MatrixGram, make_gram
 from mercer.gram.memory import check_memory
@@ -57,8 +65,14 @@ class Machine(BaseEstimator, ABC):
         """Whether scikit-learn's checks of numeric tables apply to the samples."""
         return True
 
+    def _reads_blocks(self) -> bool:
+        """Whether samples may come in blocks of rows."""
+        return False
+
     def _take_samples(self, X: Any, y: Any = "no_validation", **check_y: Any) -> Any:
         """Check training samples (and labels) and note the number and names of features."""
+        if isinstance(X, RowBlocks):
+            return self._take_blocks(X, y, **check_y)
         if self._vectors():
             if isinstance(X, Mapping):
                 raise DomainError(
@@ -85,6 +99,19 @@ class Machine(BaseEstimator, ABC):
         y = _check_y(y, estimator=self, **check_y)
         if len(y) != n_samples(X):
             raise ValueError(f"X has {n_samples(X)} samples, y has {len(y)}.")
+        return X, y
+
+    def _take_blocks(self, X: RowBlocks, y: Any, **check_y: Any) -> Any:
+        """Samples in blocks, which have been checked, and labels."""
+        if not self._reads_blocks():
+            raise TypeError(f"{type(self).__name__} needs X in memory, got RowBlocks; see approximation, or LinearSVC.")
+        self.n_features_in_ = X.shape[1]
+        if isinstance(y, str):
+            return X
+        if y is None:
+            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        y = _check_y(y, estimator=self, **check_y)
+        check_consistent_length(X, y)
         return X, y
 
     def _take_targets(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
@@ -188,6 +215,8 @@ class KernelMachine(Machine):
     def _raw_decision(self, X: Any) -> np.ndarray:
         """Decision values of all problems, shape (n, n_problems)."""
         check_is_fitted(self)
+        if isinstance(X, RowBlocks):
+            return np.concatenate([self._raw_decision(block) for _, block in X])
         with limit_threads(self.n_threads):
             return self._decision_of(*self._compared(self._check_new(X)))
 

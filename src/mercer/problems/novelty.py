@@ -47,7 +47,7 @@ def enclosing_ball(gram: Gram, nu: float, weight: np.ndarray, *, index: np.ndarr
         gram=gram,
         index=index,
         sign=np.ones(n),
-        linear=-0.5 * total * gram.diag()[index],
+        linear=-0.5 * total * gram.exact_diag()[index],
         upper=weight,
         ridge=np.zeros(n),
         total=total,

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from mercer import _native
+from mercer.gram import LinearGram
 from mercer.kernels.samples import native_samples
 from mercer.problems import DualProblem
 from mercer.solvers.base import Callback, Interrupt, Progress, SolverResult
@@ -74,9 +75,11 @@ class CoordinateDescent(RunningSolver):
     """
 
     def check(self, problem: DualProblem) -> None:
-        """Refuse also samples in blocks."""
+        """Refuse also samples in blocks, and features that are nowhere."""
         super().check(problem)
-        if not problem.gram.in_one_piece:  # type: ignore[attr-defined]
+        if not isinstance(problem.gram, LinearGram):
+            raise ValueError("CoordinateDescent needs a LinearGram; ProximalNewton takes any features.")
+        if not problem.gram.in_one_piece:
             raise ValueError("CoordinateDescent needs the samples in one piece; ProximalNewton reads blocks.")
 
     def _run(self, problem, start, callback):
@@ -85,6 +88,8 @@ class CoordinateDescent(RunningSolver):
 
 class _Run(FeatureRun):
     """One run: multipliers a and the offset they are balanced by."""
+
+    gram: LinearGram
 
     def __init__(
         self, solver: CoordinateDescent, problem: DualProblem, start: np.ndarray | None, callback: Callback | None

@@ -1,12 +1,12 @@
-"""The solver for problems over linear kernels: which algorithm, and when."""
+"""The solver for problems over features: which algorithm, and when."""
 
 import numpy as np
 
-from mercer.gram import LinearGram
+from mercer.gram import FeatureGram, LinearGram
 from mercer.problems import DualProblem
 from mercer.solvers.base import Callback, Solver, SolverResult
 from mercer.solvers.descent import CoordinateDescent
-from mercer.solvers.newton import DIRECT_WEIGHTS, ProximalNewton
+from mercer.solvers.newton import ProximalNewton
 from mercer.solvers.over_features import FeatureSolver, is_unbounded
 from mercer.solvers.smo import SMO
 
@@ -14,13 +14,16 @@ __all__ = ["LinearSolver"]
 
 # So many samples have a kernel matrix that is soon made.
 FEW_SAMPLES = 1000
+# Where there are hardly more samples than landmarks, functions may go through all values, and Newton's method crawls.
+FEW_PER_WEIGHT = 2
 
 
 class LinearSolver(FeatureSolver):
-    """Picks the algorithm for a problem over a `LinearGram`.
+    """Picks the algorithm for a problem over a `FeatureGram`.
 
     `ProximalNewton` up to 1024 features; above, `CoordinateDescent`, and the former where that stalls. `SMO` for hard
-    margins, equalities per sign, and many features of up to 1000 samples. Samples in blocks go to `ProximalNewton`.
+    margins, equalities per sign, many features of up to 1000 samples, and landmarks that are half of the samples.
+    Samples in blocks, and features that are not stored, go to `ProximalNewton`.
 
     Parameters
     ----------
@@ -41,11 +44,13 @@ class LinearSolver(FeatureSolver):
 
     def pick(self, problem: DualProblem) -> Solver:
         """The solver for a problem."""
-        gram: LinearGram = problem.gram  # type: ignore[assignment]
+        gram: FeatureGram = problem.gram  # type: ignore[assignment]
         parameters = self.get_params(deep=False)
         if is_unbounded(problem) or problem.equality == "per_sign":
             return SMO(**parameters)
-        if gram.n_weights <= DIRECT_WEIGHTS or not gram.in_one_piece:
+        if not isinstance(gram, LinearGram) and gram.n <= FEW_PER_WEIGHT * gram.n_weights:
+            return SMO(**parameters)
+        if gram.n_weights <= gram.newton_weights or not (isinstance(gram, LinearGram) and gram.in_one_piece):
             return ProximalNewton(**parameters)
         return SMO(**parameters) if gram.n <= FEW_SAMPLES else CoordinateDescent(**parameters)
 

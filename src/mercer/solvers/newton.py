@@ -1,4 +1,4 @@
-"""The proximal Newton method for machines whose kernel is linear."""
+"""The proximal Newton method for machines over features."""
 
 from dataclasses import replace
 
@@ -15,8 +15,6 @@ from mercer.threads import effective_n_threads
 __all__ = ["ProximalNewton"]
 
 STEPS = 1000
-# Up to so many weights the Newton equations are solved by a Cholesky factor, above by conjugate gradients.
-DIRECT_WEIGHTS = 1024
 CONJUGATE_STEPS = 200
 # The band of undecided samples shrinks by the first factor, by the second when it holds few samples for every weight.
 SHRINK, SHRINK_FEW, FEW_PER_WEIGHT = 0.2, 0.7, 4.0
@@ -32,14 +30,18 @@ BLIND = 1e-12
 STUCK = 2
 # Variables within so many widths of the band move in the next stage.
 NEAR = 2.0
+# Where a run begins with a part of the samples, which stand for so many times their number at least: how exact that is
+# to be, and how many samples for every weight, or which share of all, are undecided when all come in.
+LEAST_SHARE, ROUGH_TOL, SEED = 4, 1e-2, 0
+UNDECIDED_PER_WEIGHT, UNDECIDED_SHARE = 4, 0.01
 # How often a certificate may be no better than the last one before rounding is blamed.
 PATIENCE = 3
 
 
 class ProximalNewton(RunningSolver):
-    """Proximal Newton method: the primal of a linear machine, smoothed less and less. [1]_ [2]_
+    """Proximal Newton method: the primal over the features, smoothed less and less. [1]_ [2]_
 
-    For the multipliers a and the decision values z = s (X w + b) of a `DualProblem` over a `LinearGram`,
+    For the multipliers a and the decision values z = s (X w + b) of a `DualProblem` over a `FeatureGram`,
 
     .. math::
 
@@ -162,6 +164,8 @@ class _Run(FeatureRun):
         problem = self.problem
         self.all = _Part(problem, None)
         self.b = 0.0
+        if start is None and (part := self._part_of_samples()) is not None:
+            return self._set_out_from(part)
         if start is None and not problem.linear.any():  # without a linear term w = 0 says nothing about the scale
             start = problem.feasible()
         if start is None:
@@ -179,6 +183,38 @@ class _Run(FeatureRun):
         self.first_width = self.width = 2.2 * float(np.abs(z + problem.linear).max()) or 1.0
         self._centre_at(centre)
         self._play_with(None, centre, z)
+
+    def _part_of_samples(self) -> DualProblem | None:
+        """The problem over samples drawn at random, each of which stands for several; None where there are too few."""
+        problem, first = self.problem, self.gram.samples_first
+        size = (first or 0) * self.gram.n_weights
+        if not size or LEAST_SHARE * size > self.all.n_rows:
+            return None
+        rows = self.all.some(np.random.default_rng(SEED).choice(self.all.n_rows, size=size, replace=False))
+        which = np.flatnonzero(np.isin(problem.index, rows))
+        times = self.all.n_rows / size
+        return replace(
+            problem,
+            **{name: getattr(problem, name)[which] for name in ("index", "sign", "linear")},
+            upper=times * problem.upper[which],
+            ridge=problem.ridge[which] / times,
+        )
+
+    def _set_out_from(self, part: DualProblem) -> None:
+        """Begin with the functions that a part of the samples gives, and with few of all undecided."""
+        problem = self.problem
+        rough = ProximalNewton(tol=max(ROUGH_TOL, self.solver.tol), max_seconds=self.solver.max_seconds)
+        run = _Run(rough, part, None, self.callback)
+        run.result()
+        self.w, self.b = run.w, run.b
+        z = self.all.spread(self.gram.products(self.w, self.all.rows), self.b)
+        distance = np.abs(z + problem.linear)
+        share = min(1.0, max(UNDECIDED_PER_WEIGHT * len(self.w) / len(z), UNDECIDED_SHARE))
+        self.first_width = self.width = 2.0 * float(np.quantile(distance, share)) or 1.0
+        centre = np.where(self.bounded, 0.5 * problem.upper, 0.0)
+        self._centre_at(centre)
+        a = _native.respond(z, self.all_pull, self.all_stiffness, problem.upper, effective_n_threads())
+        self._play_with(None, a, z)
 
     def _centre_at(self, centre: np.ndarray) -> None:
         """Set the smoothed problem: h = width / u where there is a bound."""
@@ -202,7 +238,8 @@ class _Run(FeatureRun):
             self.other_dual = -inner(problem.linear + 0.5 * problem.ridge * rest, rest)
         self.w_of_a = self.other_w + self.gram.sums(part.collect(part.sign * self.a), part.rows)
         self.weight = np.zeros(part.n_rows)  # of the rows in `moments`, `first`
-        self.moments = np.zeros((len(self.w), len(self.w))) if len(self.w) <= DIRECT_WEIGHTS else None
+        m = len(self.w)
+        self.moments = np.zeros((m, m)) if m <= self.gram.newton_weights else None
         self.first = np.zeros(len(self.w))
 
     def _weights(self, a: np.ndarray) -> np.ndarray:

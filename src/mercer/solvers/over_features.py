@@ -1,4 +1,4 @@
-"""What the solvers of problems over a `LinearGram` share: parameters, what they refuse, runs and their certificates."""
+"""What the solvers of problems over a `FeatureGram` share: parameters, what they refuse, runs, certificates."""
 
 import time
 from abc import ABC, abstractmethod
@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from mercer.gram import LinearGram
+from mercer.gram import FeatureGram
 from mercer.parameters import Number, check_parameters
 from mercer.problems import DualProblem
 from mercer.solvers.base import Callback, History, SolverResult, certify, solve_side_by_side
@@ -18,8 +18,8 @@ from mercer.threads import effective_n_threads, limit_threads
 
 __all__ = ["FeatureRun", "FeatureSolver", "LimitedSolver", "RunningSolver", "is_unbounded"]
 
-# Problems of so many variables are solved to this violation, if rounding lets them: nothing is gained by less.
-SMALL, POLISHED = 1000, 1e-12
+# Problems of so many variables are solved as exactly as their features allow: nothing is gained by less.
+SMALL = 1000
 
 
 def is_unbounded(problem: DualProblem) -> bool:
@@ -51,15 +51,15 @@ class LimitedSolver(BaseEstimator):
 
 
 class FeatureSolver(LimitedSolver, ABC):
-    """Base of the solvers that work with the features of a `LinearGram` in place of kernel values."""
+    """Base of the solvers that work with the features of a `FeatureGram` in place of kernel values."""
 
     def check(self, problem: DualProblem) -> None:
         """Refuse problems over other kernels."""
         super().check(problem)
-        if not isinstance(problem.gram, LinearGram):
+        if not isinstance(problem.gram, FeatureGram):
             raise ValueError(
-                f"{type(self).__name__} needs a LinearGram, got a {type(problem.gram).__name__}; SMO solves problems "
-                "over any kernel."
+                f"{type(self).__name__} needs features, as a LinearGram or a LandmarkGram has them, got a "
+                f"{type(problem.gram).__name__}; SMO solves problems over any kernel."
             )
 
     @abstractmethod
@@ -98,7 +98,7 @@ class RunningSolver(FeatureSolver):
         Parameters
         ----------
         problem : DualProblem
-            Over a `LinearGram`.
+            Over a `FeatureGram`.
         start : array of shape (n,), default=None
             Multipliers to start from.
         callback : callable, default=None
@@ -124,10 +124,10 @@ class FeatureRun(ABC):
 
     def __init__(self, solver: RunningSolver, problem: DualProblem, callback: Callback | None):
         self.solver, self.problem, self.callback = solver, problem, callback
-        self.gram: LinearGram = problem.gram  # type: ignore[assignment]
+        self.gram: FeatureGram = problem.gram  # type: ignore[assignment]
         assert not isinstance(problem.total, tuple)
         self.total = problem.total
-        self.tol = min(solver.tol, POLISHED) if len(problem.index) <= SMALL else solver.tol
+        self.tol = min(solver.tol, self.gram.resolution) if len(problem.index) <= SMALL else solver.tol
         self.began = time.perf_counter()
         self.n_iter = self.evaluations = 0
         self.samples: list[tuple[float, float, float, float]] = []

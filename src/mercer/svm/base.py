@@ -8,12 +8,22 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.gram import Gram, LandmarkGram
 from mercer.kernels.samples import n_samples
-from mercer.machines import KernelMachine, Machine
+from mercer.machines import LandmarkMachine, Landmarks, Machine
 from mercer.parameters import Choice, Number
 from mercer.problems import DualProblem, DualProblems
 from mercer.segments import Segments
-from mercer.solvers import SMO, SimpleSMO, Solver, SolverResult, combine, warn_unless_solved
+from mercer.solvers import (
+    SMO,
+    LinearSolver,
+    SimpleSMO,
+    Solver,
+    SolverResult,
+    SolverResults,
+    combine,
+    warn_unless_solved,
+)
 
 __all__ = ["SolverMachine", "SupportVectorMachine"]
 
@@ -85,28 +95,46 @@ class SolverMachine(Machine):
         return [r.a for r in before] if [len(r.a) for r in before] == sizes else None
 
 
-class SupportVectorMachine(SolverMachine, KernelMachine):
+class SupportVectorMachine(SolverMachine, LandmarkMachine):
     """Base of the support vector machines.
 
     A machine builds its problems (`_fit_problems` takes them to the solver) and keeps what it needs of their results.
     """
+
+    _parameters = SolverMachine._parameters | {"approximation": Landmarks()}
+
+    sample_coef_: csr_array
+    _dense_coefficients = False
 
     def _solver(self) -> Solver:
         if isinstance(self.solver, str) and self.solver in SOLVERS:
             if self.solver == "simple":
                 solver: Any = SimpleSMO(tol=self.tol)
                 return solver.set_params(max_iter=self.max_iter) if self.max_iter else solver
+            if self.approximation is not None:
+                return LinearSolver(**self._limits())
             return SMO(memory=self.memory, **self._limits())
         return self._given_solver(SOLVERS)
 
     def _keep_model(
         self,
         X: Any,
+        gram: Gram,
         coefficients: "SparseRows",
         intercepts: Sequence[float] | np.ndarray,
         results: Sequence[SolverResult],
     ) -> None:
         """Support vectors, coefficients of every problem and the certificate."""
+        self.intercept_ = np.ascontiguousarray(intercepts, dtype=np.float64)
+        if isinstance(gram, LandmarkGram):
+            self.sample_coef_ = coefficients.table(n_samples(X))
+            self._keep_landmarks(gram, self.sample_coef_)
+        else:
+            self._keep_support_vectors(X, coefficients)
+        self.result_ = combine(results)
+        self.n_iter_ = self.result_.n_iter
+
+    def _keep_support_vectors(self, X: Any, coefficients: "SparseRows") -> None:
         table: Any = coefficients.one_or_all(n_samples(X))
         if issparse(table):
             moved = np.bincount(table.indices, minlength=n_samples(X)) > 0
@@ -116,10 +144,16 @@ class SupportVectorMachine(SolverMachine, KernelMachine):
         else:
             self.support_ = np.flatnonzero(table)
             self.dual_coef_ = table[np.newaxis, self.support_]
-        self.intercept_ = np.ascontiguousarray(intercepts, dtype=np.float64)
         self._keep_support(X)
-        self.result_ = combine(results)
-        self.n_iter_ = self.result_.n_iter
+
+    def _dual_scale(self) -> Any:
+        """Coefficients of the machine in units of those of its problems, a number or one for each."""
+        return 1.0
+
+    def _duals(self):
+        parts = SolverResults.of(self.result_.parts or (self.result_,))
+        rows = csr_array(self.sample_coef_ / np.reshape(self._dual_scale(), (-1, 1)))
+        return -np.array(parts.bound), -np.array(parts.objective), rows
 
     def _warn_unless_solved(self) -> None:
         """Tell whoever called `fit` what is wrong with its result, if something is."""
@@ -152,10 +186,11 @@ class SupportVectorMachine(SolverMachine, KernelMachine):
         check_is_fitted(self)
         if problem := Number(1, integer=True).problem(k):
             raise ValueError(f"k {problem}")
-        size = abs(self.dual_coef_).max(axis=0)
+        landmarks = self.approximation is not None
+        size = abs(self.sample_coef_ if landmarks else self.dual_coef_).max(axis=0)
         size = np.asarray(size.todense() if issparse(size) else size).ravel()
         order = np.argsort(-size, kind="stable")[:k]
-        return self.support_[order], size[order]
+        return order if landmarks else self.support_[order], size[order]
 
 
 def dense_row(columns: np.ndarray, values: np.ndarray, n_columns: int) -> np.ndarray:

@@ -74,6 +74,9 @@ class SVC(SoftMargins, SupportVectorClassifier):
         the hinge loss and a finite C.
     fit_intercept : bool, default=True
         False leaves out b; ``Linear() + 1`` then gives the regularised bias of [4]_.
+    approximation : int >= 1, Nystroem or None, default=None
+        For many samples: how many of them, the landmarks, functions are expanded over, or the `Nystroem` that chooses
+        them; more is more exact. None: all samples.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions; smaller is more exact and slower.
     gap_tol : float > 0 or None, default=None
@@ -131,6 +134,9 @@ class SVC(SoftMargins, SupportVectorClassifier):
         Share of the training samples that are not support vectors.
     calibration_, estimator_ : Calibration, classifier
         What was learnt of probabilities, and the machine before it; ``probability=True`` only.
+    approximation_, sample_coef_ : Nystroem, CSR of shape (n_problems, n)
+        How the landmarks, which are the support vectors then, were chosen, and the coefficients of all training samples
+        in the dual; with an `approximation` only. `full_certificate` tells how far this is from no approximation.
     n_iter_ : int
         Solver steps.
     n_features_in_ : int
@@ -176,6 +182,7 @@ class SVC(SoftMargins, SupportVectorClassifier):
         class_weight=None,
         multi_class="ovo",
         fit_intercept=True,
+        approximation=None,
         tol=1e-3,
         gap_tol=None,
         max_iter=None,
@@ -194,6 +201,7 @@ class SVC(SoftMargins, SupportVectorClassifier):
         self.class_weight = class_weight
         self.multi_class = multi_class
         self.fit_intercept = fit_intercept
+        self.approximation = approximation
         self.tol = tol
         self.gap_tol = gap_tol
         self.max_iter = max_iter
@@ -228,6 +236,9 @@ class NuSVC(SupportVectorClassifier):
     multi_class : {"ovo", "ovr", "dag", "ecoc", "one_class"} or Scheme, default="ovo"
         How several classes are told apart, see `mercer.multiclass`; schemes of one objective for all classes are left
         to `SVC`.
+    approximation : int >= 1, Nystroem or None, default=None
+        For many samples: how many of them, the landmarks, functions are expanded over, or the `Nystroem` that chooses
+        them; more is more exact. None: all samples.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions; smaller is more exact and slower.
     gap_tol : float > 0 or None, default=None
@@ -282,6 +293,9 @@ class NuSVC(SupportVectorClassifier):
         Share of the training samples that are not support vectors.
     calibration_, estimator_ : Calibration, classifier
         What was learnt of probabilities, and the machine before it; ``probability=True`` only.
+    approximation_, sample_coef_ : Nystroem, CSR of shape (n_problems, n)
+        How the landmarks, which are the support vectors then, were chosen, and the coefficients of all training samples
+        in the dual; with an `approximation` only. `full_certificate` tells how far this is from no approximation.
     n_iter_ : int
         Solver steps.
     n_features_in_ : int
@@ -324,6 +338,7 @@ class NuSVC(SupportVectorClassifier):
         nu=0.5,
         class_weight=None,
         multi_class="ovo",
+        approximation=None,
         tol=1e-3,
         gap_tol=None,
         max_iter=None,
@@ -340,6 +355,7 @@ class NuSVC(SupportVectorClassifier):
         self.nu = nu
         self.class_weight = class_weight
         self.multi_class = multi_class
+        self.approximation = approximation
         self.tol = tol
         self.gap_tol = gap_tol
         self.max_iter = max_iter
@@ -373,6 +389,9 @@ class NuSVC(SupportVectorClassifier):
         flat = rho <= 1e-10 * (1.0 + abs(plus) + abs(minus))
         scale = 1.0 / np.where(flat, 1.0, rho)
         return Models(scale, 0.5 * (plus + minus) * scale, rho * scale)
+
+    def _dual_scale(self):
+        return 1.0 / np.atleast_1d(self.rho_)
 
     @property
     def rho_(self):

@@ -133,7 +133,7 @@ class MarginClassifier(ClassifierMixin, JointlyLabelled, Probabilities, SupportV
             values = raw if pairs else lambda some, test: plan.decision(raw(some, test))
             held_out = asked_for.held_out(functions[len(of_scheme.splits) :], values)
         if whole:
-            self._keep_functions(X, codes, weight, *learnt[0])
+            self._keep_functions(X, gram, codes, weight, *learnt[0])
             self._warn_unless_solved()
         if of_folds and self._warns and (not whole or self.result_.status == "solved"):
             all_folds = summary([summary(results) for _, results in of_folds])
@@ -141,18 +141,24 @@ class MarginClassifier(ClassifierMixin, JointlyLabelled, Probabilities, SupportV
         if whole:
             return [self], held_out
         own = of_folds[len(of_scheme.splits) :]
-        return [copy(self)._keep_functions(X, codes, weight, *of_fold) for of_fold in own], held_out
+        return [copy(self)._keep_functions(X, gram, codes, weight, *of_fold) for of_fold in own], held_out
 
     def _keep_functions(
-        self, X: Any, codes: np.ndarray, weight: np.ndarray, functions: Functions, results: Sequence[Any]
+        self,
+        X: Any,
+        gram: Gram,
+        codes: np.ndarray,
+        weight: np.ndarray,
+        functions: Functions,
+        results: Sequence[Any],
     ) -> Self:
         """The model, from the functions that were learnt and their certificates."""
         self.norm_, self.margin_ = one_or_all(functions.norm), one_or_all(functions.margin)
         self.slack_ = SparseRows(functions.parts, functions.samples, functions.slack).one_or_all(len(codes))
         seen = weight[functions.samples]
         self.margin_errors_ = one_or_all(functions.parts.sum(seen * functions.errors) / functions.parts.sum(seen))
-        self._keep_model(X, functions.coefficients, functions.offset, results)
-        self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_))
+        self._keep_model(X, gram, functions.coefficients, functions.offset, results)
+        self.n_support_ = np.bincount(codes[self.support_[self.support_ >= 0]], minlength=len(self.classes_))
         return self
 
     def _learn(

@@ -36,12 +36,14 @@ class BoundaryDetector(KernelDetector, SupportVectorMachine, ABC):
 
     def _fit_samples(self, X: Any, weight: np.ndarray) -> None:
         index = np.flatnonzero(weight)
-        problem = self._problem(self._make_gram(X, weight), weight[index], index)
+        gram = self._make_gram(X, weight)
+        problem = self._problem(gram, weight[index], index)
         (result,) = self._fit_problems([problem])
         values, intercept, decision = self._set_model(problem, result)
         self.slack_ = dense_row(index, np.maximum(0.0, -decision), len(weight))
         self.margin_errors_ = inner(weight, self.slack_ > self._resolution()) / float(weight.sum())
-        self._keep_model(X, SparseRows(Segments.of_sizes([len(index)]), index, values), [intercept], [result])
+        rows = SparseRows(Segments.of_sizes([len(index)]), index, values)
+        self._keep_model(X, gram, rows, [intercept], [result])
         self._warn_unless_solved()
         self.n_support_ = np.array([len(self.support_)])
 
@@ -62,6 +64,7 @@ class NoveltyDetector(BoundaryDetector, ABC):
         kernel="rbf",
         *,
         nu=0.5,
+        approximation=None,
         tol=1e-3,
         gap_tol=None,
         max_iter=None,
@@ -74,6 +77,7 @@ class NoveltyDetector(BoundaryDetector, ABC):
     ):
         self.kernel = kernel
         self.nu = nu
+        self.approximation = approximation
         self.tol = tol
         self.gap_tol = gap_tol
         self.max_iter = max_iter
@@ -130,6 +134,9 @@ class OneClassSVM(Hyperplane, NoveltyDetector):
         Similarity of samples, see `mercer.kernels`. "precomputed": X is the kernel matrix.
     nu : float in (0, 1], default=0.5
         Larger calls more samples novel.
+    approximation : int >= 1, Nystroem or None, default=None
+        For many samples: how many of them, the landmarks, functions are expanded over, or the `Nystroem` that chooses
+        them; more is more exact. None: all samples.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions; smaller is more exact and slower.
     gap_tol : float > 0 or None, default=None
@@ -173,6 +180,9 @@ class OneClassSVM(Hyperplane, NoveltyDetector):
         Share of the training samples with an error above `tol`.
     sparsity_ : float
         Share of the training samples that are not support vectors.
+    approximation_, sample_coef_ : Nystroem, CSR of shape (n_problems, n)
+        How the landmarks, which are the support vectors then, were chosen, and the coefficients of all training samples
+        in the dual; with an `approximation` only. `full_certificate` tells how far this is from no approximation.
     n_iter_ : int
         Solver steps.
     n_features_in_ : int
@@ -219,6 +229,9 @@ class SVDD(NoveltyDetector):
         taken to have ``k(x, x) = diagonal`` as given to `score_samples`.
     nu : float in (0, 1], default=0.5
         Larger calls more samples novel.
+    approximation : int >= 1, Nystroem or None, default=None
+        For many samples: how many of them, the landmarks, functions are expanded over, or the `Nystroem` that chooses
+        them; more is more exact. None: all samples.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions; smaller is more exact and slower.
     gap_tol : float > 0 or None, default=None
@@ -262,6 +275,9 @@ class SVDD(NoveltyDetector):
         Share of the training samples outside the ball by more than `tol`.
     sparsity_ : float
         Share of the training samples that are not support vectors.
+    approximation_, sample_coef_ : Nystroem, CSR of shape (n_problems, n)
+        How the landmarks, which are the support vectors then, were chosen, and the coefficients of all training samples
+        in the dual; with an `approximation` only. `full_certificate` tells how far this is from no approximation.
     n_iter_ : int
         Solver steps.
     n_features_in_ : int
@@ -308,6 +324,9 @@ class SVDD(NoveltyDetector):
         decision = squared_radius - (diagonal - 2.0 * f / tau + squared_centre)
         self._diagonal = float(diagonal[0]) if np.ptp(diagonal) <= 1e-9 * abs(diagonal[0]) else None
         return 2.0 * result.a / tau, squared_radius - squared_centre, decision
+
+    def _dual_scale(self):
+        return 2.0 / self._tau
 
     def _decision_from(self, values, diagonal):
         return values - diagonal

@@ -50,7 +50,7 @@ class TubeRegressor(KernelRegressor, SupportVectorMachine, ABC):
         self.margin_errors_ = one_or_all(shares)
         parts = Segments.of_sizes([len(index)] * len(coefficients))
         rows = SparseRows(parts, np.tile(index, len(coefficients)), np.concatenate(coefficients))
-        self._keep_model(X, rows, offsets, results)
+        self._keep_model(X, gram, rows, offsets, results)
         self._warn_unless_solved()
         self.n_support_ = np.array([len(self.support_)])
 
@@ -122,6 +122,9 @@ class SVR(PricedTubes, SupportVectorRegressor):
         Half the width of the tube, in units of y; larger gives fewer support vectors.
     loss : {"linear", "quadratic"}, default="linear"
         Price grows with the error outside the tube or with its square.
+    approximation : int >= 1, Nystroem or None, default=None
+        For many samples: how many of them, the landmarks, functions are expanded over, or the `Nystroem` that chooses
+        them; more is more exact. None: all samples.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions, in units of y; smaller is more exact and slower.
     gap_tol : float > 0 or None, default=None
@@ -163,6 +166,9 @@ class SVR(PricedTubes, SupportVectorRegressor):
         Share of the training samples outside the tube by more than `tol`.
     sparsity_ : float
         Share of the training samples that are not support vectors.
+    approximation_, sample_coef_ : Nystroem, CSR of shape (n_problems, n)
+        How the landmarks, which are the support vectors then, were chosen, and the coefficients of all training samples
+        in the dual; with an `approximation` only. `full_certificate` tells how far this is from no approximation.
     n_iter_ : int
         Solver steps.
     n_features_in_ : int
@@ -200,6 +206,7 @@ class SVR(PricedTubes, SupportVectorRegressor):
         C=1.0,
         epsilon=0.1,
         loss="linear",
+        approximation=None,
         tol=1e-3,
         gap_tol=None,
         max_iter=None,
@@ -214,6 +221,7 @@ class SVR(PricedTubes, SupportVectorRegressor):
         self.C = C
         self.epsilon = epsilon
         self.loss = loss
+        self.approximation = approximation
         self.tol = tol
         self.gap_tol = gap_tol
         self.max_iter = max_iter
@@ -244,6 +252,9 @@ class NuSVR(SupportVectorRegressor):
         Larger gives a narrower tube and more support vectors.
     C : float > 0, default=1.0
         Price of errors; larger fits the training data more closely.
+    approximation : int >= 1, Nystroem or None, default=None
+        For many samples: how many of them, the landmarks, functions are expanded over, or the `Nystroem` that chooses
+        them; more is more exact. None: all samples.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions, in units of y; smaller is more exact and slower.
     gap_tol : float > 0 or None, default=None
@@ -287,6 +298,9 @@ class NuSVR(SupportVectorRegressor):
         Share of the training samples outside the tube by more than `tol`.
     sparsity_ : float
         Share of the training samples that are not support vectors.
+    approximation_, sample_coef_ : Nystroem, CSR of shape (n_problems, n)
+        How the landmarks, which are the support vectors then, were chosen, and the coefficients of all training samples
+        in the dual; with an `approximation` only. `full_certificate` tells how far this is from no approximation.
     n_iter_ : int
         Solver steps.
     n_features_in_ : int
@@ -324,6 +338,7 @@ class NuSVR(SupportVectorRegressor):
         *,
         nu=0.5,
         C=1.0,
+        approximation=None,
         tol=1e-3,
         gap_tol=None,
         max_iter=None,
@@ -337,6 +352,7 @@ class NuSVR(SupportVectorRegressor):
         self.kernel = kernel
         self.nu = nu
         self.C = C
+        self.approximation = approximation
         self.tol = tol
         self.gap_tol = gap_tol
         self.max_iter = max_iter
@@ -383,6 +399,9 @@ class QuantileSVR(SupportVectorRegressor):
         Which quantile; 0.5 is the median, 0.9 has nine tenths of the values below it.
     C : float > 0, default=1.0
         Price of errors; larger follows the training data more closely.
+    approximation : int >= 1, Nystroem or None, default=None
+        For many samples: how many of them, the landmarks, functions are expanded over, or the `Nystroem` that chooses
+        them; more is more exact. None: all samples.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions, in units of y; smaller is more exact and slower.
     gap_tol : float > 0 or None, default=None
@@ -424,6 +443,9 @@ class QuantileSVR(SupportVectorRegressor):
         Share of the training values that are off the function by more than `tol`.
     sparsity_ : float
         Share of the training samples that are not support vectors.
+    approximation_, sample_coef_ : Nystroem, CSR of shape (n_problems, n)
+        How the landmarks, which are the support vectors then, were chosen, and the coefficients of all training samples
+        in the dual; with an `approximation` only. `full_certificate` tells how far this is from no approximation.
     n_iter_ : int
         Solver steps.
     n_features_in_ : int
@@ -468,6 +490,7 @@ class QuantileSVR(SupportVectorRegressor):
         *,
         quantile=0.5,
         C=1.0,
+        approximation=None,
         tol=1e-3,
         gap_tol=None,
         max_iter=None,
@@ -481,6 +504,7 @@ class QuantileSVR(SupportVectorRegressor):
         self.kernel = kernel
         self.quantile = quantile
         self.C = C
+        self.approximation = approximation
         self.tol = tol
         self.gap_tol = gap_tol
         self.max_iter = max_iter

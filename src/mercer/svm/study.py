@@ -117,6 +117,8 @@ def study(machine: Any, X: Any, y: Any, sample_weight: Any) -> Study | None:
 
     The machine notes what it sees of the samples: features and classes.
     """
+    if getattr(machine, "approximation", None) is not None:
+        return None
     if isinstance(machine, SupportVectorClassifier):
         scheme = machine._scheme
         other = isinstance(scheme, JointScheme) or scheme.calibrated or machine.probability

@@ -8,8 +8,6 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils.validation import (
-    _check_y,
-    check_consistent_length,
     check_is_fitted,
     validate_data,
 )
@@ -118,17 +116,8 @@ class LinearMachine(SolverMachine):
         if self._warns:
             warn_unless_solved(self.result_, type(self).__name__)
 
-    def _take_samples(self, X: Any, y: Any = "no_validation", **check_y: Any) -> Any:
-        if not isinstance(X, RowBlocks):
-            return super()._take_samples(X, y, **check_y)
-        self.n_features_in_ = X.shape[1]
-        if isinstance(y, str):
-            return X
-        if y is None:
-            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
-        y = _check_y(y, estimator=self, **check_y)
-        check_consistent_length(X, y)
-        return X, y
+    def _reads_blocks(self) -> bool:
+        return True
 
     def _raw_decision(self, X: Any) -> np.ndarray:
         """Decision values of all problems, shape (n, n_problems)."""

@@ -1,0 +1,78 @@
+"""Kernel matrices that know their factor: samples as vectors of features."""
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from mercer.gram.sources import Gram
+
+__all__ = ["FeatureGram"]
+
+
+class FeatureGram(Gram):
+    """K = Phi Phi', with products by the features of the samples that never form K.
+
+    Solvers that look for the weights w of the features ask for sums over the samples alone. Wherever some samples are
+    meant, their numbers ascend.
+    """
+
+    newton_weights: ClassVar[int]
+    """Up to so many features their second moments pay for themselves in Newton steps."""
+    samples_first: ClassVar[int | None] = None
+    """A solver begins with so many samples for every feature where there are many more; None: with all."""
+    resolution: ClassVar[float] = 1e-12
+    """The violation, in the unit of a problem, to which small problems over these features can be solved."""
+
+    @property
+    @abstractmethod
+    def n_weights(self) -> int:
+        """Number of features."""
+
+    @abstractmethod
+    def products(self, w: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+        """phi_i . w of some samples, None: of all, in float64."""
+
+    @abstractmethod
+    def sums(self, c: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+        """The sum of c_i phi_i over some samples, None: over all."""
+
+    @abstractmethod
+    def moments(self, c: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+        """The sum of c_i phi_i phi_i' over some samples, None: over all."""
+
+    @abstractmethod
+    def squares(self, c: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+        """The diagonal of `moments`."""
+
+    def dot(self, v: np.ndarray) -> np.ndarray:
+        """K @ v in float64."""
+        v = np.asarray(v, dtype=np.float64)
+        if v.ndim == 2:
+            return np.column_stack([self.dot(column) for column in v.T]) if v.shape[1] else np.empty((self.n, 0))
+        return self.products(self.sums(np.ascontiguousarray(v)))
+
+    def weights_of(self, rows: csr_array) -> np.ndarray:
+        """Those of the features, shape (k, n_weights), for k sparse rows of coefficients over all samples."""
+        rows = csr_array(rows)
+        rows.sort_indices()
+        found = np.empty((rows.shape[0], self.n_weights))
+        for k in range(rows.shape[0]):
+            part = slice(rows.indptr[k], rows.indptr[k + 1])
+            found[k] = self.sums(rows.data[part], rows.indices[part].astype(np.int64))
+        return found
+
+    def values_at(self, rows: csr_array, at: np.ndarray) -> np.ndarray:
+        """rows @ K[:, at] in float64, for sparse rows of coefficients over all samples: decision functions at some."""
+        order = np.argsort(at, kind="stable")
+        values = np.empty((rows.shape[0], len(at)))
+        for k, w in enumerate(self.weights_of(rows)):
+            values[k, order] = self.products(w, np.asarray(at)[order])
+        return values
+
+    def dot_part(self, rows: np.ndarray, columns: np.ndarray, V: Any) -> np.ndarray:
+        """K[rows, columns] @ V in float64, for an array or sparse matrix V of shape (len(columns), k)."""
+        V = csr_array(V.T)
+        spread = csr_array((V.data, np.asarray(columns)[V.indices], V.indptr), shape=(V.shape[0], self.n))
+        return self.values_at(spread, np.asarray(rows)).T
