@@ -1,6 +1,7 @@
 """Kernel matrices that some landmarks span, by products that store no kernel values, or store them once."""
 
 from collections.abc import Iterator
+from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -25,7 +26,7 @@ CHEAP_FEATURES = 64
 MOMENT_ROWS = 2048
 # A landmark must be apart from the span of others by this part of the largest k(x, x), squared: the features of those
 # that are nearer would be rounding.
-APART = 1e-10
+APART = 1e-8
 
 
 class LandmarkMatrix:
@@ -75,6 +76,7 @@ class LandmarkMatrix:
         self.shape = (n_samples(X), n_samples(Z))
         self._spec = kernel.native()
         self._stored: np.ndarray | None = None
+        self.single, self._centre = False, None
         cheap = self._spec is not None and X.shape[1] <= CHEAP_FEATURES
         fits = 8 * self.shape[0] * self.shape[1] <= memory_budget(memory) // 2
         if fits and not cheap and not isinstance(X, RowBlocks):
@@ -82,6 +84,17 @@ class LandmarkMatrix:
             for place, block in self.blocks():
                 stored[place] = block
             self._stored = stored
+
+    def in_single(self) -> "LandmarkMatrix":
+        """The same with kernel values in float32 where they are computed natively; their sums stay in float64."""
+        if self._spec is None or self._stored is not None or self.single:
+            return self
+        other = copy(self)
+        other.single = True
+        if self._spec.centre and isinstance(self.Z, np.ndarray) and len(self.Z):
+            # Far from the origin float32 would lose the differences of vectors.
+            other._centre = self.Z.mean(axis=0, dtype=np.float64)
+        return other
 
     # --- products -----------------------------------------------------------------------------------------
 
@@ -123,10 +136,10 @@ class LandmarkMatrix:
         if self._spec is not None and self._stored is None:
             transposed, shift = np.ascontiguousarray(V.T), np.ascontiguousarray(shift)
             for place, X, Z in self.pieces():
-                x, z = native_samples(in_full(X)), native_samples(in_full(Z))
+                x, z = self._as_native(X), self._as_native(Z)
                 columns = (transposed, scale[place], shift[place])
                 values[place], back = _native.landmark_pass(
-                    *self._spec.arguments(), x, z, *columns, False, effective_n_threads()
+                    *self._spec.arguments(self._centre), x, z, *columns, self.single, effective_n_threads()
                 )
                 total += back.T
         else:
@@ -142,8 +155,12 @@ class LandmarkMatrix:
 
     def _native_dot(self, X: Any, Y: Any, V: np.ndarray) -> np.ndarray:
         assert self._spec is not None
-        x, y = native_samples(in_full(X)), native_samples(in_full(Y))
-        return np.asarray(_native.kernel_dot(*self._spec.arguments(), x, y, V, effective_n_threads(), ""))
+        samples = (self._as_native(X), self._as_native(Y), V)
+        arguments = self._spec.arguments(self._centre)
+        return np.asarray(_native.kernel_dot(*arguments, *samples, effective_n_threads(), "", self.single))
+
+    def _as_native(self, X: Any) -> Any:
+        return native_samples(X if self.single else in_full(X))
 
     # --- values -------------------------------------------------------------------------------------------
 
@@ -294,6 +311,12 @@ class LandmarkGram(FeatureGram):
 
     def sums(self, c, rows=None):
         return self.onto(self.matrix.backward(np.asarray(c, dtype=np.float64), rows))
+
+    def in_single(self) -> "LandmarkGram":
+        """The same with kernel values in float32 where they are computed natively: other features, by rounding."""
+        other = copy(self)
+        other.matrix = self.matrix.in_single()
+        return other
 
     def both(
         self, w: np.ndarray, scale: np.ndarray | None = None, shift: np.ndarray | None = None

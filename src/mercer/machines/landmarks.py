@@ -115,7 +115,8 @@ class LandmarkMachine(KernelMachine):
     def _duals(self) -> tuple[np.ndarray, np.ndarray, csr_array]:
         """Objectives and bounds of all problems, as certified, and what the kernel sees of the points of the dual.
 
-        That are rows c of coefficients over the training samples, with half of c' K c in the dual objective.
+        That are rows c of coefficients over the training samples, with half of c' K c in the dual objective; one for
+        each problem, or all of the only one.
         """
         raise ValueError(f"{type(self).__name__} has no certificate for the full problem.")
 
@@ -150,7 +151,8 @@ class LandmarkMachine(KernelMachine):
         X = X if isinstance(X, RowBlocks) else self._check_new(X)
         with limit_threads(self.n_threads):
             gram = LandmarkGram(self.kernel_, X, self.support_vectors_, self.memory)
-            bound = bound - 0.5 * gram.lost_energies(rows, exact=bool(exact))
+            lost = 0.5 * gram.lost_energies(rows, exact=bool(exact))
+        bound = bound - (lost if len(lost) == len(bound) else lost.sum())
         if len(objective) == 1:
             return FullCertificate(float(objective[0]), float(bound[0]), bool(exact))
         return FullCertificate(objective, bound, bool(exact))

@@ -5,16 +5,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import solve_triangular
+from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.gram import MatrixGram, low_rank, make_gram, memory_budget
+from mercer.gram import LandmarkGram, MatrixGram, low_rank, make_gram, memory_budget
 from mercer.gram.checks import require_definite
 from mercer.kernels import as_kernel
 from mercer.kernels.samples import BLOCK_ENTRIES, in_full, take
-from mercer.machines import KernelMachine
+from mercer.machines import LandmarkMachine, Landmarks
 from mercer.parameters import Choice, Number
 from mercer.problems.ridge import FeatureProblem, KernelProblem, RidgeProblem, explicit_features
 from mercer.solvers.base import warn_unless_solved
+from mercer.solvers.landmark_ridge import solve_landmark_ridge
 from mercer.solvers.ridge import LeastSquaresResult, Solution, solve_ridge, unit_of
 from mercer.solvers.spectral_ridge import Spectral, needed_bytes
 from mercer.threads import limit_threads
@@ -44,13 +46,14 @@ class Penalty:
         return None if allowed else f"must be a float >= 0, several floats > 0, or 'loo', got {value!r}."
 
 
-class LeastSquaresMachine(KernelMachine):
+class LeastSquaresMachine(LandmarkMachine):
     """Base of the machines that minimise a sum of squared errors and the squared norm of their functions."""
 
     _parameters: ClassVar[dict[str, Any]] = {
         "alpha": Penalty(),
         "fit_intercept": Choice(True, False),
         "leave_one_out": Choice(True, False),
+        "approximation": Landmarks(),
         "tol": Number(0, above=True),
         "max_iter": Number(1, integer=True, none=True),
     }
@@ -64,6 +67,7 @@ class LeastSquaresMachine(KernelMachine):
     result_: LeastSquaresResult
     loo_errors_: np.ndarray
     loo_residuals_: np.ndarray
+    sample_coef_: np.ndarray
 
     # --- fit ----------------------------------------------------------------------------------------------
 
@@ -72,10 +76,12 @@ class LeastSquaresMachine(KernelMachine):
 
         A sample stands for `count` samples, each of which has the `price`.
         """
+        for name in ("alphas_", "loo_errors_", "loo_residuals_", "sample_coef_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        if self.approximation is not None:
+            return self._fit_over_landmarks(X, Y, count * price)
         used = np.flatnonzero(count > NEGLIGIBLE * count.max())
         weight = (count * price)[used]
-        for name in ("alphas_", "loo_errors_", "loo_residuals_"):  # of an earlier fit
-            self.__dict__.pop(name, None)
         some = X if len(used) == len(count) else self._part(X, used)
         unit = unit_of(Y[used])
         problem = self._problem(some, Y[used] / unit, weight, count[used])
@@ -91,6 +97,32 @@ class LeastSquaresMachine(KernelMachine):
         self._targets, self._sample_weight = Y, count * price
         self.result_, self.n_iter_ = solution.result, solution.result.n_iter
         warn_unless_solved(self.result_, type(self).__name__)
+
+    def _check_all(self) -> None:
+        super()._check_all()
+        if self.approximation is None:
+            return
+        if isinstance(self.alpha, str) or np.ndim(self.alpha) > 0 or self.alpha == 0:
+            raise ValueError(f"alpha must be one float > 0 with an approximation, got {self.alpha!r}.")
+        if self.leave_one_out or self.norm_bound is not None:
+            raise ValueError("leave_one_out must be False and norm_bound None with an approximation.")
+
+    def _fit_over_landmarks(self, X: Any, Y: np.ndarray, weight: np.ndarray) -> None:
+        """Learn functions that landmarks span."""
+        unit, gram = unit_of(Y[weight > 0]), self._make_gram(X, weight)
+        assert isinstance(gram, LandmarkGram)
+        self.alpha_ = float(self.alpha)
+        known = {"bias": bool(self.fit_intercept), "tol": self.tol, "max_iter": self.max_iter}
+        found = solve_landmark_ridge(gram, Y / unit, weight, self.alpha_, **known)
+        self._keep_weights(gram, unit * found.weights.T)
+        self.intercept_ = unit * found.intercept
+        self.sample_coef_ = unit / self.alpha_ * (weight[:, np.newaxis] * found.errors).T
+        self.result_, self.n_iter_ = found.result.times(unit), found.result.n_iter
+        warn_unless_solved(self.result_, type(self).__name__)
+
+    def _duals(self):
+        result = self.result_
+        return np.array([result.objective]), np.array([result.bound]), csr_array(np.sqrt(self.alpha_) * self.sample_coef_)
 
     def _part(self, X: Any, which: np.ndarray) -> Any:
         """Some of the samples, or their rows and columns of a matrix."""
@@ -194,6 +226,8 @@ class LeastSquaresMachine(KernelMachine):
             A fitted machine of the same class; this one does not change.
         """
         check_is_fitted(self)
+        if self.approximation is not None:
+            raise ValueError("prune is for machines over all samples; with an approximation, ask for fewer landmarks.")
         size = len(self.support_)
         if isinstance(keep, float | np.floating):
             if problem := Number(0, 1, above=True).problem(keep):

@@ -34,6 +34,9 @@ class LSSVC(WeightedClassifier, LeastSquaresMachine):
         Whether to compute `loo_residuals_` where they are not needed to choose `alpha`.
     class_weight : dict, "balanced" or None, default=None
         Factors of the weights of the classes; "balanced" makes all classes count the same.
+    approximation : int >= 1, Nystroem or None, default=None
+        For many samples: how many of them, the landmarks, functions are expanded over, or the `Nystroem` that chooses
+        them; more is more exact. It takes one `alpha`. None: all samples.
     tol : float > 0, default=1e-10
         Largest residual of the system relative to the labels.
     max_iter : int >= 1 or None, default=None
@@ -67,6 +70,9 @@ class LSSVC(WeightedClassifier, LeastSquaresMachine):
         The weights w; linear kernel only.
     kernel_ : Kernel or "precomputed"
         The kernel, with its data-dependent parameters resolved.
+    approximation_, sample_coef_ : Nystroem, ndarray of shape (n_functions, n)
+        How the landmarks, which are the support vectors then, were chosen, and the coefficients of all training samples
+        in the dual; with an `approximation` only. `full_certificate` tells how far this is from no approximation.
     n_iter_ : int
         Steps of the solver.
     n_features_in_ : int
@@ -107,6 +113,7 @@ class LSSVC(WeightedClassifier, LeastSquaresMachine):
         fit_intercept=True,
         leave_one_out=False,
         class_weight=None,
+        approximation=None,
         tol=1e-10,
         max_iter=None,
         memory="auto",
@@ -117,6 +124,7 @@ class LSSVC(WeightedClassifier, LeastSquaresMachine):
         self.fit_intercept = fit_intercept
         self.leave_one_out = leave_one_out
         self.class_weight = class_weight
+        self.approximation = approximation
         self.tol = tol
         self.max_iter = max_iter
         self.memory = memory

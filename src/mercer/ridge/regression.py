@@ -41,6 +41,9 @@ class KernelRidge(KernelRegressor, LeastSquaresMachine):
         Whether there is the offset b. scikit-learn's class has none.
     leave_one_out : bool, default=False
         Whether to compute `loo_residuals_` where they are not needed to choose `alpha`.
+    approximation : int >= 1, Nystroem or None, default=None
+        For many samples: how many of them, the landmarks, functions are expanded over, or the `Nystroem` that chooses
+        them; more is more exact. It takes one `alpha`. None: all samples.
     tol : float > 0, default=1e-10
         Largest residual of the system relative to y; larger saves steps where the matrix does not fit the memory.
     max_iter : int >= 1 or None, default=None
@@ -70,6 +73,9 @@ class KernelRidge(KernelRegressor, LeastSquaresMachine):
         The weights w; linear kernel only.
     kernel_ : Kernel or "precomputed"
         The kernel, with its data-dependent parameters resolved.
+    approximation_, sample_coef_ : Nystroem, ndarray of shape (n_functions, n)
+        How the landmarks, which are the support vectors then, were chosen, and the coefficients of all training samples
+        in the dual; with an `approximation` only. `full_certificate` tells how far this is from no approximation.
     n_iter_ : int
         Steps of the solver.
     n_features_in_ : int
@@ -126,6 +132,7 @@ class KernelRidge(KernelRegressor, LeastSquaresMachine):
         norm_bound=None,
         fit_intercept=False,
         leave_one_out=False,
+        approximation=None,
         tol=1e-10,
         max_iter=None,
         memory="auto",
@@ -136,6 +143,7 @@ class KernelRidge(KernelRegressor, LeastSquaresMachine):
         self.norm_bound = norm_bound
         self.fit_intercept = fit_intercept
         self.leave_one_out = leave_one_out
+        self.approximation = approximation
         self.tol = tol
         self.max_iter = max_iter
         self.memory = memory

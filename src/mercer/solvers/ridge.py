@@ -31,7 +31,7 @@ class LeastSquaresResult:
     """Norm of the residual of the system over that of its right side, in which samples count with their weights; the
     largest of all functions."""
     method: str
-    """How it was solved: "primal", "eigenvectors", "singular vectors", or see `mercer.solvers.SystemResult`."""
+    """How it was solved: "primal", "eigenvectors", "singular vectors", "landmarks", or see `mercer.solvers.SystemResult`."""
     n_iter: int
     """Solutions by a factor, refinements of the first, or steps of conjugate gradients."""
     status: str
@@ -43,6 +43,11 @@ class LeastSquaresResult:
     def violation(self) -> float:
         """The relative residual, under the name that certificates have for it."""
         return self.relative_residual
+
+    def times(self, unit: float) -> "LeastSquaresResult":
+        """The certificate for values that are larger by a factor."""
+        square = unit * unit
+        return replace(self, objective=self.objective * square, bound=self.bound * square, gap=self.gap * square)
 
     def __str__(self) -> str:
         lines = [
@@ -71,16 +76,10 @@ class Solution:
 
     def times(self, unit: float) -> "Solution":
         """The solution for values that are larger by a factor."""
-        result = self.result
         return Solution(
             self.coefficients * unit,
             self.intercept * unit,
-            replace(
-                result,
-                objective=result.objective * unit * unit,
-                bound=result.bound * unit * unit,
-                gap=result.gap * unit * unit,
-            ),
+            self.result.times(unit),
             None if self.weights is None else self.weights * unit,
         )
 

@@ -1,0 +1,225 @@
+"""Ridge regression over the functions that landmarks span, in passes over the samples."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from sklearn.utils import check_random_state
+
+from mercer.gram import LandmarkGram
+from mercer.problems.ridge import EPS
+from mercer.solvers.base import Callback, Progress
+from mercer.solvers.ridge import LeastSquaresResult
+
+__all__ = ["LandmarkSolution", "solve_landmark_ridge"]
+
+# The preconditioner sees so many samples for every landmark, at least and at most; in between so many that to make it
+# takes about as long as some passes over all samples.
+LEAST_SAMPLES, MOST_SAMPLES, AS_MANY_PASSES = 4, 32, 100
+# What one run of conjugate gradients on kernel values in float32 can take off the residual.
+REDUCTION = 1e-4
+# Part of the gap that is wanted at which a run ends: the certificate, in float64, is to find it small enough.
+SAFETY = 0.25
+MAX_ITER = 1000
+# A run that leaves more than this part of the gap has done all that rounding allows.
+STALLED = 0.25
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkSolution:
+    """The functions found."""
+
+    weights: np.ndarray
+    """Of the features that landmarks span, shape (m, n_functions)."""
+    intercept: np.ndarray
+    """Shape (n_functions,)."""
+    errors: np.ndarray
+    """What the values are above the functions, shape (n, n_functions)."""
+    result: LeastSquaresResult
+
+
+def solve_landmark_ridge(
+    gram: LandmarkGram,
+    Y: np.ndarray,
+    weight: np.ndarray,
+    alpha: float,
+    *,
+    bias: bool = False,
+    tol: float = 1e-10,
+    max_iter: int | None = None,
+    random_state: Any = 0,
+    callback: Callback | None = None,
+) -> LandmarkSolution:
+    r"""Ridge regression over features that are never stored.
+
+    .. math:: \min_{w, b} \tfrac12 \sum_i \omega_i (y_i - w \cdot \phi(x_i) - b)^2 + \tfrac12 \alpha \|w\|^2
+
+    By conjugate gradients on the normal equations [1]_, one pass over the samples each, preconditioned by a Cholesky
+    factor of what a sample of the rows says the matrix is. With kernel values in float32 a run takes off what these are
+    good for; gradient and gap are then computed in float64, and a further run goes on from there.
+
+    Parameters
+    ----------
+    gram : LandmarkGram
+    Y : array of shape (n, k)
+    weight : array of shape (n,)
+        omega > 0.
+    alpha : float > 0
+    bias : bool, default=False
+        Whether there is the offset b.
+    tol : float > 0, default=1e-10
+        Largest gap, relative to the objective.
+    max_iter : int >= 1 or None, default=None
+        Most steps; None: 1000.
+    random_state : int, RandomState or None, default=0
+        Draws the rows for the preconditioner.
+    callback : callable or None, default=None
+        Told the `Progress` after every step; a true value stops the run.
+
+    Returns
+    -------
+    LandmarkSolution
+
+    Notes
+    -----
+    With the gradient g at w, the point of the dual :math:`a_i = \omega_i (y_i - w \cdot \phi(x_i) - b) / \alpha` proves
+    that no functions have an objective smaller by more than :math:`\|g\|^2 / (2 \alpha)`.
+
+    Time O(n m d) for every step, besides O(m^3); memory O(n + m^2).
+
+    References
+    ----------
+    .. [1] A. Rudi, L. Carratino, L. Rosasco, FALKON: an optimal large scale kernel method, NIPS 2017.
+    """
+    run = _Run(gram, Y, weight, alpha, bias, tol, MAX_ITER if max_iter is None else max_iter, callback)
+    return run.solution(check_random_state(random_state))
+
+
+class _Point(NamedTuple):
+    """Weights w of the features with the best offsets b, and what is left of the conditions of the optimum."""
+
+    w: np.ndarray
+    b: np.ndarray
+    errors: np.ndarray
+    downhill: np.ndarray
+    """Minus the gradient."""
+    objective: float
+    gap: float
+
+
+class _Run:
+    """Points, ever closer to the solution."""
+
+    def __init__(
+        self,
+        gram: LandmarkGram,
+        Y: np.ndarray,
+        weight: np.ndarray,
+        alpha: float,
+        bias: bool,
+        tol: float,
+        max_iter: int,
+        callback: Callback | None,
+    ):
+        self.gram, self.Y, self.weight, self.alpha = gram, Y, weight, alpha
+        self.tol, self.max_iter, self.callback = tol, max_iter, callback
+        self.began, self.n_iter = time.perf_counter(), 0
+        self.working = gram.in_single()
+        self.total = float(weight.sum())
+        # The sum of the features, which an offset takes off.
+        self.centre = gram.sums(weight[:, np.newaxis]) if bias else None
+
+    def solution(self, rng: Any) -> LandmarkSolution:
+        point = self._point(np.zeros((self.gram.n_weights, self.Y.shape[1])))
+        first, status = np.sqrt((point.downhill**2).sum(axis=0)), "solved"
+        precondition = None if self._is_good(point) else self._preconditioner(rng)
+        while status == "solved" and not self._is_good(point):
+            step, status = self._conjugate_gradients(point, precondition)
+            found = self._point(point.w + step)
+            if not found.gap <= STALLED * point.gap and status == "solved":
+                if self.working is self.gram:
+                    status = "stalled"
+                self.working = self.gram  # rounding of float32 is all that it sees
+            point = min(found, point, key=lambda at: at.gap)
+        left = np.sqrt((point.downhill**2).sum(axis=0))
+        result = LeastSquaresResult(
+            objective=point.objective,
+            bound=point.objective - point.gap,
+            gap=point.gap,
+            relative_residual=float(np.divide(left, first, out=np.zeros_like(left), where=first > 0).max(initial=0.0)),
+            method="landmarks",
+            n_iter=self.n_iter,
+            status="solved" if self._is_good(point) else status,
+            seconds=time.perf_counter() - self.began,
+        )
+        return LandmarkSolution(point.w, point.b, point.errors, result)
+
+    def _is_good(self, point: _Point) -> bool:
+        return point.gap <= self.tol * point.objective
+
+    def _point(self, w: np.ndarray) -> _Point:
+        """With everything in float64."""
+        Y, weight, b = self.Y, self.weight, np.zeros(self.Y.shape[1])
+        values, sums = self.gram.both(w, -weight, weight[:, np.newaxis] * Y)
+        downhill, errors = sums - self.alpha * w, Y - values
+        if self.centre is not None:
+            b = weight @ errors / self.total
+            errors, downhill = errors - b, downhill - self.centre * b
+        squares = float(np.einsum("i,ij,ij->", weight, errors, errors))
+        objective = 0.5 * (squares + self.alpha * float((w * w).sum()))
+        return _Point(w, b, errors, downhill, objective, float((downhill**2).sum()) / (2.0 * self.alpha))
+
+    def _times(self, v: np.ndarray) -> np.ndarray:
+        """The matrix of the normal equations times v, shape (m, k)."""
+        values, product = self.working.both(v, self.weight)
+        if self.centre is not None:
+            product -= self.centre * (self.weight @ values / self.total)
+        return product + self.alpha * v
+
+    def _preconditioner(self, rng: Any) -> Callable[[np.ndarray], np.ndarray]:
+        """The inverse of the normal equations as some of the samples show them."""
+        n, m = self.gram.n, self.gram.n_weights
+        size = min(n, max(LEAST_SAMPLES * m, min(MOST_SAMPLES * m, AS_MANY_PASSES * n // m)))
+        rows = np.sort(rng.permutation(n)[:size])
+        weight = self.weight[rows] * (self.total / float(self.weight[rows].sum()))
+        square = self.gram.moments(weight, rows)
+        if self.centre is not None:
+            sums = self.gram.sums(weight, rows)
+            square -= np.outer(sums, sums) / self.total
+        # What the centre takes off may leave rounding below zero.
+        square.reshape(-1)[:: m + 1] += self.alpha + m * EPS * float(np.abs(np.diagonal(square)).max(initial=0.0))
+        factor = cho_factor(square, lower=True, overwrite_a=True, check_finite=False)
+        return lambda v: cho_solve(factor, v, check_finite=False)
+
+    def _conjugate_gradients(
+        self, point: _Point, precondition: Callable[[np.ndarray], np.ndarray]
+    ) -> tuple[np.ndarray, str]:
+        """A step towards the solution for all columns, each with its own lengths; and why it ended, if it was early."""
+        residual = point.downhill
+        enough = 2.0 * self.alpha * SAFETY * self.tol * point.objective
+        if self.working is not self.gram:
+            enough = max(enough, REDUCTION**2 * float((residual**2).sum()))
+        step = np.zeros_like(residual)
+        direction = better = precondition(residual)
+        size = (residual * better).sum(axis=0)
+        while float((residual**2).sum()) > enough:
+            if self.n_iter >= self.max_iter:
+                return step, "max_iter"
+            change = self._times(direction)
+            self.n_iter += 1
+            curvature = (direction * change).sum(axis=0)
+            if not (curvature > 0).any():
+                return step, "solved"
+            length = np.divide(size, curvature, out=np.zeros_like(size), where=curvature > 0)
+            step, residual = step + length * direction, residual - length * change
+            better = precondition(residual)
+            before, size = size, (residual * better).sum(axis=0)
+            direction = better + np.divide(size, before, out=np.zeros_like(size), where=before > 0) * direction
+            if self.callback is not None:
+                gap = float((residual**2).sum()) / (2.0 * self.alpha)
+                if self.callback(Progress(self.n_iter, -point.objective, gap, time.perf_counter() - self.began)):
+                    return step, "stopped"
+        return step, "solved"
