@@ -29,6 +29,15 @@ def test_every_room_is_in_the_reference():
     assert rooms >= set(mercer._ROOMS)
 
 
+def test_every_directive_begins_its_line():
+    """One behind something else is text, without a warning: its table or formula is not made."""
+    sources = [page for kind in ("*.rst", "*.inc") for page in DOCS.rglob(kind)]
+    sources = [page for page in sources if not {"generated", "gallery"} & set(page.parts)]
+    lines = [(page.name, line) for page in sources for line in page.read_text().splitlines()]
+    assert len(lines) > 5000
+    assert [place for place in lines if re.search(r"\S.*\.\. [\w-]+::", place[1])] == []
+
+
 @pytest.fixture
 def report(monkeypatch):
     """The module that turns results into text; it is not installed."""
