@@ -23,6 +23,11 @@ def test_every_page_of_the_guide_is_listed_once_and_described():
     assert sorted(described) == sorted(pages)
 
 
+def test_every_page_of_the_gallery_is_listed_once():
+    listed = re.findall(r":ref:`sphx_glr_gallery_(\w+)\.py`", (ROOT / "examples" / "README.rst").read_text())
+    assert sorted(listed) == sorted(page.stem for page in (ROOT / "examples").glob("plot_*.py"))
+
+
 def test_every_room_is_in_the_reference():
     reference = (DOCS / "api" / "index.rst").read_text()
     rooms = set(re.findall(r"^   mercer\.(\w+)", reference, re.MULTILINE))
