@@ -7,6 +7,8 @@ import re
 import sys
 from pathlib import Path
 
+from docutils import nodes
+
 import mercer
 
 HERE = Path(__file__).parent
@@ -113,7 +115,28 @@ def skip_foreign_members(app, what, name, obj, skip, options):
     return skip or (inspect.isroutine(obj) and not str(getattr(obj, "__module__", None)).startswith("mercer"))
 
 
+def quote_from_texts(app, page, template, context, doctree):
+    if page == "search":
+        app.add_js_file("search.js")
+
+
+def text_of(app, page):
+    tree = app.env.get_doctree(page)
+    for comment in list(tree.findall(nodes.comment)):
+        comment.parent.remove(comment)
+    return tree.astext()
+
+
+def write_texts(app, error):
+    """What the search quotes from where there is no server (_static/search.js)."""
+    if error is None:
+        texts = {page: text_of(app, page) for page in sorted(app.env.found_docs)}
+        Path(app.outdir, "_static", "texts.js").write_text(f"const TEXTS = {json.dumps(texts)};\n")
+
+
 def setup(app):
     app.connect("source-read", read_page)
     app.connect("autodoc-process-docstring", read_docstring)
     app.connect("autodoc-skip-member", skip_foreign_members)
+    app.connect("html-page-context", quote_from_texts)
+    app.connect("build-finished", write_texts)
