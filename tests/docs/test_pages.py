@@ -132,6 +132,23 @@ def test_the_start_page_leads_on(reader):
     reader.wait("location.pathname.endsWith('/tutorial.html')")
 
 
+def test_what_is_copied_from_a_session_can_be_typed_in(reader):
+    reader.open("tutorial.html")
+    copied = reader.browser.execute_script("""
+        return [...document.querySelectorAll(".doctest pre")].filter(e => !e.querySelector(".gt")).map(e => {
+            getSelection().selectAllChildren(e);
+            return getSelection().toString();
+        });
+    """)
+    assert len(copied) > 10
+    for text in copied:
+        assert ">>>" not in text
+        compile(text, "tutorial", "exec")
+    together = "".join(copied)
+    assert "SVC(kernel=" in together
+    assert "array([1, 1, 0, 0, 1])" not in together
+
+
 def test_formulas_are_set(reader):
     reader.open("guide/machines.html").wait("document.querySelectorAll('mjx-container').length > 20")
     assert reader.complaints() == []
