@@ -142,7 +142,7 @@ def text_of(app, page):
 
 def write_texts(app, error):
     """What the search quotes from where there is no server (_static/search.js)."""
-    if error is None:
+    if error is None and app.builder.name == "html":
         texts = {page: text_of(app, page) for page in sorted(app.env.found_docs)}
         Path(app.outdir, "_static", "texts.js").write_text(f"const TEXTS = {json.dumps(texts)};\n")
 
