@@ -7,6 +7,8 @@ import re
 import sys
 from pathlib import Path
 
+from docutils import nodes
+
 import mercer
 
 HERE = Path(__file__).parent
@@ -63,6 +65,10 @@ plot_html_show_source_link = plot_html_show_formats = False
 plot_formats = [("png", 100)]
 plot_rcparams = {"figure.figsize": (6.0, 4.0)}
 
+# A reference that leads nowhere is a warning, but for those to libraries whose documentation is not here.
+nitpicky = True
+nitpick_ignore_regex = [("py:.*", r"(functools|numpy|scipy|sklearn)\..*")]
+
 html_theme = "pydata_sphinx_theme"
 html_title = "mercer"
 html_context = {"default_mode": "auto"}  # light or dark as the reader's system is; without it the theme complains
@@ -113,7 +119,38 @@ def skip_foreign_members(app, what, name, obj, skip, options):
     return skip or (inspect.isroutine(obj) and not str(getattr(obj, "__module__", None)).startswith("mercer"))
 
 
+def find_in_room(app, env, node, shown):
+    """What is known by the name that it has in ``mercer`` itself has its page in a room."""
+    name = node["reftarget"].removeprefix("mercer.")
+    if room := mercer._ROOM_OF.get(name):
+        target = f"mercer.{room}.{name}"
+        return env.domains["py"].resolve_xref(env, node["refdoc"], app.builder, node["reftype"], target, node, shown)
+    return None
+
+
+def quote_from_texts(app, page, template, context, doctree):
+    if page == "search":
+        app.add_js_file("search.js")
+
+
+def text_of(app, page):
+    tree = app.env.get_doctree(page)
+    for comment in list(tree.findall(nodes.comment)):
+        comment.parent.remove(comment)
+    return tree.astext()
+
+
+def write_texts(app, error):
+    """What the search quotes from where there is no server (_static/search.js)."""
+    if error is None and app.builder.name == "html":
+        texts = {page: text_of(app, page) for page in sorted(app.env.found_docs)}
+        Path(app.outdir, "_static", "texts.js").write_text(f"const TEXTS = {json.dumps(texts)};\n")
+
+
 def setup(app):
     app.connect("source-read", read_page)
     app.connect("autodoc-process-docstring", read_docstring)
     app.connect("autodoc-skip-member", skip_foreign_members)
+    app.connect("missing-reference", find_in_room)
+    app.connect("html-page-context", quote_from_texts)
+    app.connect("build-finished", write_texts)

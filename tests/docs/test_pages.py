@@ -3,6 +3,7 @@
 ``make docs`` builds it and ``make docs-test`` runs these tests; without a build of the present sources they skip.
 """
 
+import importlib
 import re
 import time
 from pathlib import Path
@@ -28,6 +29,13 @@ def outdated():
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(outdated(), reason="needs the documentation as it is now: make docs"),
+]
+REFERENCE = (DOCS / "api" / "index.rst").read_text() if DOCS.exists() else ""
+ROOMS = re.findall(r"^   (mercer\.[\w.]+)$", REFERENCE, re.MULTILINE)
+WRITTEN = [
+    page.relative_to(DOCS).with_suffix(".html").as_posix()
+    for page in sorted([*DOCS.rglob("*.rst"), *DOCS.rglob("*.md")])
+    if not {"generated", "gallery", "_templates"} & set(page.parts)
 ]
 PAGES = [
     "index.html",
@@ -113,7 +121,9 @@ def test_a_page_needs_nothing_but_files(reader, page):
 def test_the_start_page_leads_on(reader):
     reader.open("index.html")
     assert "mercer" in reader.browser.title
-    assert ">>> from mercer import SVC" in reader.script("document.querySelector('.highlight').textContent")
+    code = reader.script("[...document.querySelectorAll('.highlight')].map(e => e.textContent)")
+    assert "pip install" in code[0]
+    assert ">>> from mercer import SVC" in code[1]
     links = reader.script("[...document.querySelectorAll('.sd-card a')].map(a => a.href)")
     assert len(links) >= 9
     for link in links:
@@ -122,9 +132,45 @@ def test_the_start_page_leads_on(reader):
     reader.wait("location.pathname.endsWith('/tutorial.html')")
 
 
+def test_what_is_copied_from_a_session_can_be_typed_in(reader):
+    reader.open("tutorial.html")
+    copied = reader.browser.execute_script("""
+        return [...document.querySelectorAll(".doctest pre")].filter(e => !e.querySelector(".gt")).map(e => {
+            getSelection().selectAllChildren(e);
+            return getSelection().toString();
+        });
+    """)
+    assert len(copied) > 10
+    for text in copied:
+        assert ">>>" not in text
+        compile(text, "tutorial", "exec")
+    together = "".join(copied)
+    assert "SVC(kernel=" in together
+    assert "array([1, 1, 0, 0, 1])" not in together
+
+
 def test_formulas_are_set(reader):
     reader.open("guide/machines.html").wait("document.querySelectorAll('mjx-container').length > 20")
     assert reader.complaints() == []
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_public_name_has_a_page(room):
+    listed = (BUILT / "api" / "generated" / f"{room}.html").read_text()
+    names = importlib.import_module(room).__all__
+    assert names
+    for name in names:
+        assert f'href="{room}.{name}.html' in listed, name
+        page = (BUILT / "api" / "generated" / f"{room}.{name}.html").read_text()
+        assert re.search(r"<dd>\s*<p>\w", page), name
+
+
+@pytest.mark.parametrize("page", WRITTEN)
+def test_no_markup_is_left_as_text(page):
+    """What reads as a directive, a role or a link in a page was not understood."""
+    text = re.sub(r"<(script|style|pre|code)\b.*?</\1>", "", (BUILT / page).read_text(), flags=re.DOTALL)
+    text = re.sub(r"<[^>]*>", " ", text.split("<article")[1].split("</article>")[0])
+    assert re.findall(r"\.\. [\w-]+::|:(?:doc|ref|class|func|meth|mod|math):|`[^`]*`_|``|\[\d+\]_|={9,}", text) == []
 
 
 @pytest.mark.parametrize(
@@ -136,9 +182,11 @@ def test_search_finds_a_page(reader, words, wanted):
     reader.wait("document.querySelector('dialog[open] input[type=search]') !== null")
     reader.browser.find_element(By.CSS_SELECTOR, "dialog[open] input[type=search]").send_keys(words, Keys.ENTER)
     reader.wait("location.pathname.endsWith('/search.html')")
-    # From files there are the titles; what stands around the words is shown where pages come from a server.
     hits = "[...document.querySelectorAll('#search-results li a')].map(a => a.href.split('?')[0].split('#')[0])"
     reader.wait(f"{hits}.some(href => href.endsWith('{wanted}'))")
+    quotes = "[...document.querySelectorAll('#search-results p.context')].map(e => e.textContent)"
+    reader.wait(f"{quotes}.some(text => text.toLowerCase().includes('{words.lower()}'))")
+    assert reader.complaints() == []
 
 
 def test_a_gallery_page_has_its_picture(reader):

@@ -23,10 +23,24 @@ def test_every_page_of_the_guide_is_listed_once_and_described():
     assert sorted(described) == sorted(pages)
 
 
+def test_every_page_of_the_gallery_is_listed_once():
+    listed = re.findall(r":ref:`sphx_glr_gallery_(\w+)\.py`", (ROOT / "examples" / "README.rst").read_text())
+    assert sorted(listed) == sorted(page.stem for page in (ROOT / "examples").glob("plot_*.py"))
+
+
 def test_every_room_is_in_the_reference():
     reference = (DOCS / "api" / "index.rst").read_text()
     rooms = set(re.findall(r"^   mercer\.(\w+)", reference, re.MULTILINE))
     assert rooms >= set(mercer._ROOMS)
+
+
+def test_every_directive_begins_its_line():
+    """One behind something else is text, without a warning: its table or formula is not made."""
+    sources = [page for kind in ("*.rst", "*.inc") for page in DOCS.rglob(kind)]
+    sources = [page for page in sources if not {"generated", "gallery"} & set(page.parts)]
+    lines = [(page.name, line) for page in sources for line in page.read_text().splitlines()]
+    assert len(lines) > 5000
+    assert [place for place in lines if re.search(r"\S.*\.\. [\w-]+::", place[1])] == []
 
 
 @pytest.fixture
