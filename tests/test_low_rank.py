@@ -138,3 +138,20 @@ def test_what_float32_has_rounded_is_no_pivot(pivots, rng):
     wide = RBF(gamma=0.05)(X).astype(np.float32)
     found = low_rank(wide, 300, pivots=pivots)
     assert np.abs(found.factor @ found.factor.T - wide).max() < 1e-3
+
+
+def test_weights_of_samples(rng):
+    """In the trace that the tolerance is a share of, and in the chances: a sample of no weight is no pivot."""
+    X, weight = rng.normal(size=(50, 3)), rng.integers(0, 3, size=50)
+    K, times = RBF(gamma=0.5)(X) * (1 + X[:, :1] ** 2) * (1 + X[:, 0] ** 2), np.repeat(np.arange(50), weight)
+    for tol in (0.3, 0.03):
+        found = low_rank(K, 50, pivots="greedy", tol=tol, sample_weight=weight)
+        repeated = low_rank(K[np.ix_(times, times)], 50, pivots="greedy", tol=tol)
+        assert_array_equal(found.pivots, times[repeated.pivots])
+        assert weight @ found.residual == pytest.approx(repeated.error)
+    for pivots in ("random", "greedy", "uniform"):
+        assert (weight[low_rank(K, 50, pivots=pivots, sample_weight=weight).pivots] > 0).all()
+    first = [low_rank(np.eye(3), 1, sample_weight=[1.0, 3.0, 0.0], random_state=seed).pivots[0] for seed in range(400)]
+    assert_allclose(np.bincount(first, minlength=3) / 400, [0.25, 0.75, 0.0], atol=0.06)
+    with pytest.raises(ValueError, match=r"sample_weight has shape \(2,\), for 3 samples"):
+        low_rank(np.eye(3), 1, sample_weight=[1.0, 1.0])

@@ -81,6 +81,7 @@ _ROOM_OF = {
     "Nystroem": "features",
     "OneClassSVM": "svm",
     "ParzenClassifier": "discriminant",
+    "PolynomialSketch": "features",
     "QuantileSVR": "svm",
     "RandomFourier": "features",
     "RegularizedClassifier": "regularized",

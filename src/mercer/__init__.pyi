@@ -44,6 +44,7 @@ from .discriminant import ParzenClassifier as ParzenClassifier
 from .features import KernelRFE as KernelRFE
 from .features import MercerMap as MercerMap
 from .features import Nystroem as Nystroem
+from .features import PolynomialSketch as PolynomialSketch
 from .features import RandomFourier as RandomFourier
 from .gp import GaussianProcessClassifier as GaussianProcessClassifier
 from .gp import GaussianProcessRegressor as GaussianProcessRegressor

@@ -10,6 +10,8 @@ and, where there is something to say,
 - ``ON_VALUES``: classes that are no regressors and learn from values all the same;
 - ``ON_VECTORS``: classes that need vectors, whatever the kernel: they draw points or features of their own;
 - ``NO_EXPANSION``: classes whose output is no ``K(X, support_vectors_) @ dual_coef_.T + intercept_``;
+- ``CENTRES``: names of machines whose support vectors are means of vectors, and no training samples;
+- ``KERNELS``: classes that do not take every kernel on vectors, each with a function that makes one for it;
 - ``TO_A_GAP``: classes that end at a gap, so that other orders of samples may end at other points within it;
 - ``OWN_KERNEL``: names of machines that tune their kernel, so that it is not the one they are given;
 - ``FAILURES``: function from a machine to scikit-learn's checks that it cannot pass, with the reason.
@@ -24,7 +26,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 
+from mercer.kernels import RBF, Kernel
+
 __all__ = [
+    "CENTRES",
     "MACHINES",
     "NO_EXPANSION",
     "ON_VECTORS",
@@ -33,6 +38,7 @@ __all__ = [
     "ROOMS",
     "TO_A_GAP",
     "expected_failures",
+    "kernel_for",
     "lesson",
     "outputs",
 ]
@@ -51,6 +57,13 @@ def classes(name: str) -> tuple[type, ...]:
 ORDERED, ON_VALUES = classes("ORDERED"), classes("ON_VALUES")
 ON_VECTORS, NO_EXPANSION, TO_A_GAP = classes("ON_VECTORS"), classes("NO_EXPANSION"), classes("TO_A_GAP")
 OWN_KERNEL: tuple[str, ...] = tuple(name for module in MODULES for name in getattr(module, "OWN_KERNEL", ()))
+CENTRES: tuple[str, ...] = tuple(name for module in MODULES for name in getattr(module, "CENTRES", ()))
+KERNELS = {kind: make for module in MODULES for kind, make in getattr(module, "KERNELS", {}).items()}
+
+
+def kernel_for(machine: Any) -> Kernel:
+    """A kernel on vectors that a machine takes."""
+    return KERNELS[type(machine)]() if type(machine) in KERNELS else RBF(gamma=0.4)
 
 
 def expected_failures(machine: Any) -> dict[str, str]:

@@ -7,8 +7,19 @@ from scipy.linalg import block_diag, eigh
 from sklearn import decomposition as peers
 from sklearn.cross_decomposition import CCA, PLSRegression
 from sklearn.kernel_approximation import Nystroem as TheirNystroem
+from sklearn.kernel_approximation import PolynomialCountSketch, RBFSampler
 
-from mercer import SVC, KernelCCA, KernelPCA, KernelPLS, LinearSVC, MercerMap, Nystroem, RandomFourier
+from mercer import (
+    SVC,
+    KernelCCA,
+    KernelPCA,
+    KernelPLS,
+    LinearSVC,
+    MercerMap,
+    Nystroem,
+    PolynomialSketch,
+    RandomFourier,
+)
 from mercer.gram import center
 from mercer.kernels import (
     RBF,
@@ -19,6 +30,7 @@ from mercer.kernels import (
     Polynomial,
     RationalQuadratic,
     Spectrum,
+    exp,
 )
 
 
@@ -294,14 +306,21 @@ SPECTRAL = [
     RationalQuadratic(length_scale=1.2, alpha=0.6),
     2 * RBF(gamma=0.3) + 0.5 * Laplacian(gamma=0.4) + 1,
     RBF(gamma=0.3) * Matern(length_scale=2.0),
+    RBF(gamma=0.1) ** 3,
+    (2 * RBF(gamma=0.3)).normalized(),
+    exp(1.5 * Laplacian(gamma=0.4)),
+    (RBF(gamma=0.3) + 0.5).polynomial([1.0, 0.0, 2.0, 0.5]),
+    (2 * RBF(gamma=0.3)).geometric(3.0),
+    (2 * Exponential(gamma=0.7)).rbf(1.2),
 ]
 
 
+@pytest.mark.parametrize("frequencies", ["independent", "orthogonal", "quasi-random"])
 @pytest.mark.parametrize("kernel", SPECTRAL, ids=repr)
-def test_random_fourier_features_are_right_on_average(kernel):
-    """Within five standard errors, over independent frequencies."""
+def test_random_fourier_features_are_right_on_average(kernel, frequencies):
+    """Within five standard errors of independent frequencies."""
     X, draws = np.random.default_rng(5).normal(size=(6, 3)), 20_000
-    F, K = RandomFourier(kernel, n_components=2 * draws).fit_transform(X), kernel(X)
+    F, K = RandomFourier(kernel, 2 * draws, frequencies).fit_transform(X), kernel(X)
     assert_allclose(F @ F.T, K, atol=5 * K.max() / np.sqrt(draws))
     assert_allclose(np.einsum("ij,ij->i", F, F), np.diagonal(K), rtol=1e-12)
 
@@ -324,6 +343,35 @@ def test_more_frequencies_come_closer():
         F = RandomFourier(kernel, m).fit_transform(X)
         errors.append(np.sqrt(np.mean((F @ F.T - kernel(X)) ** 2)))
     assert 5 < errors[0] / errors[1] < 20
+
+
+def errors_over_seeds(make, X, K, seeds=20):
+    """The root mean square of what inner products of features miss, over all pairs and seeds."""
+    features = [make(seed).fit_transform(X) for seed in range(seeds)]
+    return np.sqrt(np.mean([(F @ F.T - K) ** 2 for F in features]))
+
+
+@pytest.mark.parametrize("degree", [2, 3])
+@pytest.mark.parametrize("shape", [np.asarray, np.abs], ids=["of both signs", "of one sign"])
+def test_sketches_against_scikit_learn(shape, degree):
+    """Buckets that are filled evenly are never worse than drawn ones, and better where features add up."""
+    X = shape(np.random.default_rng(0).normal(size=(40, 30)))
+    kernel = Polynomial(degree, 1 / 30, 1.0)
+    ours = errors_over_seeds(lambda seed: PolynomialSketch(kernel, 200, random_state=seed), X, kernel(X))
+    theirs = errors_over_seeds(
+        lambda seed: PolynomialCountSketch(gamma=1 / 30, degree=degree, coef0=1.0, n_components=200, random_state=seed),
+        X,
+        kernel(X),
+    )
+    assert ours < (1.0 if shape is np.asarray else 0.85) * theirs
+
+
+def test_random_fourier_against_scikit_learn():
+    """A cosine and a sine of each frequency miss less than cosines with phases."""
+    X, kernel = cloud(40), RBF(gamma=0.1)
+    ours = errors_over_seeds(lambda seed: RandomFourier(kernel, 200, random_state=seed), X, kernel(X))
+    theirs = errors_over_seeds(lambda seed: RBFSampler(gamma=0.1, n_components=200, random_state=seed), X, kernel(X))
+    assert 0.5 < ours / theirs < 1.0
 
 
 def test_assert_same_up_to_sign():

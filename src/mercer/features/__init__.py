@@ -12,6 +12,7 @@ from mercer.features.explicit import ExplicitFeatures
 from mercer.features.fourier import RandomFourier
 from mercer.features.landmarks import Nystroem
 from mercer.features.scores import fisher_score, mann_whitney, t_test
+from mercer.features.sketches import PolynomialSketch
 from mercer.features.spectral import MercerMap
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "KernelRFE",
     "MercerMap",
     "Nystroem",
+    "PolynomialSketch",
     "RandomFourier",
     "SelectionCurve",
     "fisher_score",

@@ -1,11 +1,17 @@
 """The feature map that training samples span."""
 
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from mercer.features.approximation import Judged
 from mercer.machines import SpectralMachine
 
 __all__ = ["MercerMap"]
 
 
-class MercerMap(SpectralMachine):
+class MercerMap(Judged, SpectralMachine):
     r"""The data-specific feature map: coordinates of samples in the space that the training samples span.
 
     .. math:: K = U \Lambda U^T, \qquad \phi(x) = \Lambda^{-1/2} U^T\, (k(x, x_1), \ldots, k(x, x_n))^T
@@ -40,6 +46,11 @@ class MercerMap(SpectralMachine):
         Of the kernel matrix, from the largest on.
     explained_variance_ratio_ : ndarray of shape (n_components,)
         Their shares in the trace of the kernel matrix.
+    unexplained_, unexplained_uncertainty_ : float
+        The share of the trace that is lost, and 0: it is exact.
+    kernel_error_, kernel_error_uncertainty_ : float
+        The root mean square of :math:`k(x, x') - \phi(x) \cdot \phi(x')` over all pairs of training samples, and its
+        standard error: from the pairs of 512 draws, or exactly where there are no more samples.
     eigenvectors_ : ndarray of shape (n_support, n_components)
         Eigenvectors of the kernel matrix, of length one; with weights, of the matrix A of
         `mercer.gram.leading_eigenpairs`.
@@ -102,3 +113,9 @@ class MercerMap(SpectralMachine):
         self.random_state = random_state
         self.memory = memory
         self.n_threads = n_threads
+
+    def _learn_more(self, X: Any, scores: np.ndarray, weight: np.ndarray) -> None:
+        lost = max(0.0, 1.0 - float(self.explained_variance_ratio_.sum())) if self._total > 0 else 0.0
+        everyone = np.zeros(self._n_train)
+        everyone[self.support_] = weight
+        self._judge(X, everyone, check_random_state(self.random_state), lost)

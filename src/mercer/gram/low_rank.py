@@ -8,7 +8,7 @@ from scipy.linalg import solve_triangular
 from sklearn.utils import check_random_state
 
 from mercer.errors import IndefiniteError
-from mercer.gram.checks import as_matrix
+from mercer.gram.checks import as_matrix, as_weights
 from mercer.gram.sources import Gram, MatrixGram
 from mercer.parameters import Choice, Number
 
@@ -48,7 +48,15 @@ class LowRank:
         return float(self.residual.sum())
 
 
-def low_rank(K: Any, rank: int, *, pivots: str = "random", tol: float = 0.0, random_state: Any = 0) -> LowRank:
+def low_rank(
+    K: Any,
+    rank: int,
+    *,
+    pivots: str = "random",
+    tol: float = 0.0,
+    sample_weight: Any = None,
+    random_state: Any = 0,
+) -> LowRank:
     r"""A kernel matrix by the columns of some samples: the partial Cholesky factor with pivots.
 
     .. math:: K \approx F F^T = K_{:S} K_{SS}^{-1} K_{S:}
@@ -66,7 +74,11 @@ def low_rank(K: Any, rank: int, *, pivots: str = "random", tol: float = 0.0, ran
         The next pivot has a chance in proportion to its residual [1]_, is the one of the largest residual, or any.
         Random ones are nearly as good as eigenvectors, and outliers do not mislead them.
     tol : float >= 0, default=0.0
-        Enough when the trace of the residual is at most this share of that of K.
+        Enough when the trace of the residual is at most this share of that of K. With "greedy" this is what is known
+        as the incomplete Cholesky factorisation [3]_.
+    sample_weight : array of shape (n,), default=None
+        Non-negative; weight 2 is the sample twice, in the chances of pivots and in both traces. A sample of weight 0
+        is no pivot.
     random_state : int, RandomState or None, default=0
         Draws the pivots.
 
@@ -86,6 +98,7 @@ def low_rank(K: Any, rank: int, *, pivots: str = "random", tol: float = 0.0, ran
     .. [1] Y. Chen, E. N. Epperly, J. A. Tropp, R. J. Webber, Randomly pivoted Cholesky, 2025.
     .. [2] E. N. Epperly, J. A. Tropp, R. J. Webber, Embrace rejection: kernel matrix approximation by accelerated
        randomly pivoted Cholesky, 2024.
+    .. [3] S. Fine, K. Scheinberg, Efficient SVM training using low-rank kernel representations, JMLR 2, 2001.
 
     Examples
     --------
@@ -103,7 +116,8 @@ def low_rank(K: Any, rank: int, *, pivots: str = "random", tol: float = 0.0, ran
     if problem := PIVOTS.problem(pivots):
         raise ValueError(f"pivots {problem}")
     gram = K if isinstance(K, Gram) else MatrixGram.of_checked(as_matrix(K).astype(_dtype(K), copy=False), None)
-    found, lowest = partial_cholesky(gram, rank, pivots, tol, random_state)
+    weight = None if sample_weight is None else as_weights(sample_weight, gram.n)
+    found, lowest = partial_cholesky(gram, rank, pivots, tol, random_state, weight)
     # Small pivots enlarge what rounding has done to a column.
     if lowest < -np.sqrt(_eps(gram)) * gram.diag().max(initial=0.0):
         raise IndefiniteError(
@@ -114,7 +128,12 @@ def low_rank(K: Any, rank: int, *, pivots: str = "random", tol: float = 0.0, ran
 
 
 def partial_cholesky(
-    gram: Gram, rank: int, pivots: str = "random", tol: float = 0.0, random_state: Any = 0
+    gram: Gram,
+    rank: int,
+    pivots: str = "random",
+    tol: float = 0.0,
+    random_state: Any = 0,
+    weight: np.ndarray | None = None,
 ) -> tuple[LowRank, float]:
     """What `low_rank` gives, and the lowest residual there was: below zero where K is indefinite.
 
@@ -123,22 +142,27 @@ def partial_cholesky(
     rng = check_random_state(random_state)
     diagonal = gram.diag()
     rounding = ROUNDING * _eps(gram) * float(diagonal.max(initial=0.0))
-    n, wanted = gram.n, min(rank, gram.n)
+    n = gram.n
+    weight = np.ones(n) if weight is None else weight
+    wanted = min(rank, int(np.count_nonzero(weight)))
     factor = np.empty((n, wanted), order="F")
     residual, chosen = np.maximum(diagonal, 0.0), np.empty(0, dtype=np.int64)
     lowest = float(diagonal.min(initial=0.0))
-    enough = tol * float(residual.sum())
+    enough = tol * float(weight @ residual)
     order = rng.permutation(n)
     while len(chosen) < wanted:
         residual[residual <= rounding] = 0.0
-        if not residual.any() or residual.sum() <= enough:
+        left = weight * residual
+        if not left.any() or left.sum() <= enough:
             break
         k = len(chosen)
         size = min(BLOCK, wanted - k)
         if pivots == "random":
-            proposed = rng.choice(n, size=size, p=residual / residual.sum())
+            proposed = rng.choice(n, size=size, p=left / left.sum())
+        elif pivots == "uniform":
+            proposed = order[left[order] > 0][:size]
         else:
-            proposed = order[residual[order] > 0][:size] if pivots == "uniform" else np.argmax(residual, keepdims=True)
+            proposed = np.argmax(np.where(weight > 0, residual, 0.0), keepdims=True)
         known = factor[:, :k]
         block = gram.square(proposed) - known[proposed] @ known[proposed].T
         residual[proposed] = np.minimum(residual[proposed], np.maximum(np.diagonal(block), 0.0))  # what it really is

@@ -64,6 +64,10 @@ class Gram(ABC):
         """The rows and columns K[which, which] in float64."""
         return self.rows(which).take(which, axis=1)
 
+    def part(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """The entries K[rows, columns] in float64, shape (len(rows), len(columns))."""
+        return self.rows(rows).take(columns, axis=1)
+
     @abstractmethod
     def diag(self) -> np.ndarray:
         """The diagonal in float64."""
@@ -197,6 +201,9 @@ class MatrixGram(Gram):
     def rows(self, which):
         return self.matrix[which].astype(np.float64, copy=False)
 
+    def part(self, rows, columns):
+        return self.matrix[np.ix_(rows, columns)].astype(np.float64, copy=False)
+
     def diag(self):
         return np.diagonal(self.matrix).astype(np.float64)
 
@@ -247,6 +254,9 @@ class VectorGram(Gram):
     def square(self, which):
         return self.kernel(self._full[which])
 
+    def part(self, rows, columns):
+        return self.kernel(self._full[rows], self._full[columns])
+
     def diag(self):
         return self.kernel.diag(self._full)
 
@@ -277,6 +287,10 @@ class FunctionGram(Gram):
 
     def rows(self, which):
         block = self.kernel._some_rows(self.X, which, self.X)
+        return np.ascontiguousarray(block, dtype=np.float64)
+
+    def part(self, rows, columns):
+        block = self.kernel._some_rows(self.X, rows, take(self.X, columns))
         return np.ascontiguousarray(block, dtype=np.float64)
 
     def diag(self):

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, clone
 
 from mercer.data.features import SparseFeatures
 from mercer.fingerprint import fingerprint
+from mercer.kernels.frequencies import SpectralMeasure
 from mercer.kernels.samples import n_samples, row_blocks, take
 from mercer.parameters import Choice, Number, check_parameters
 
@@ -258,11 +259,8 @@ class Kernel(BaseEstimator):
         """Prepared samples as sparse features whose inner products are the kernel, for kernels that have them."""
         return None
 
-    def _frequencies(self, rng: np.random.RandomState, n: int, d: int) -> tuple[np.ndarray, float] | None:
-        """Draws from the spectral measure of a kernel k(x - x') on d features, for kernels that are known to have one.
-
-        By Bochner's theorem k(x - x') = k(0) E[cos(w . (x - x'))]. Gives n frequencies w, shape (n, d), and k(0).
-        """
+    def _spectral_measure(self, d: int) -> SpectralMeasure | None:
+        """What a kernel k(x - x') on d features is the Fourier transform of; None if it is none, or not known."""
         return None
 
     def _diag(self, X) -> np.ndarray:

@@ -136,6 +136,9 @@ class Cached(Wrapped):
     def _sparse_features(self, X):
         return self.kernel._sparse_features(self._inside(X, X)[0])
 
+    def _spectral_measure(self, d):
+        return self.kernel._spectral_measure(d)
+
     # --- the folder ---------------------------------------------------------------------------------------
 
     def _files(self) -> list[Path]:

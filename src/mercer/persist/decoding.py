@@ -229,6 +229,7 @@ class Decoder:
             _check_attributes(cls, state)
             made = cls.__new__(cls)
             if isinstance(made, BaseEstimator):
+                state |= {name: value for name, value in _defaults(cls).items() if name not in state}
                 wishes = state.pop(ROUTING, None)
                 made.__setstate__(state)
                 if wishes is not None:
@@ -266,6 +267,14 @@ KINDS: dict[str, Any] = {
     "tuple": Decoder._sequence,
     "type": Decoder._type,
 }
+
+
+def _defaults(cls: type) -> dict[str, Any]:
+    """Parameters of a class of mercer that have defaults: an earlier version may not have written all of them."""
+    if not cls.__module__.startswith("mercer."):
+        return {}
+    parameters = inspect.signature(cls).parameters.values()
+    return {parameter.name: parameter.default for parameter in parameters if parameter.default is not parameter.empty}
 
 
 def _called(node: Any) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from mercer.data.features import SparseFeatures
 from mercer.kernels.algebra.base import Composite, check_child, side_by_side
 from mercer.kernels.base import Kernel
+from mercer.kernels.frequencies import SpectralMeasure, mixture
 from mercer.kernels.samples import n_samples
 from mercer.parameters import Number
 
@@ -84,8 +85,8 @@ class Constant(Kernel):
     def _vjp(self, X, W):
         return {"value": float(W.sum())}
 
-    def _frequencies(self, rng, n, d):
-        return np.zeros((n, d)), float(self.value)
+    def _spectral_measure(self, d):
+        return SpectralMeasure(float(self.value), lambda draws: np.zeros((draws.n, d)))
 
     def _sparse_features(self, X):
         n = n_samples(X)
@@ -175,15 +176,8 @@ class Sum(Composite):
         """
         return side_by_side([kernel.features(X) for kernel in self._ready(X).kernels])
 
-    def _frequencies(self, rng, n, d):
-        # A mixture of the measures of the terms, each with the share k_r(0).
-        parts = [kernel._frequencies(rng, n, d) for kernel in self.kernels]
-        if any(part is None for part in parts):
-            return None
-        heights = np.array([height for _, height in parts])
-        total = float(heights.sum())
-        which = rng.choice(len(parts), size=n, p=heights / total) if total else np.zeros(n, dtype=int)
-        return np.stack([frequencies for frequencies, _ in parts])[which, np.arange(n)], total
+    def _spectral_measure(self, d):
+        return mixture([kernel._spectral_measure(d) for kernel in self.kernels])
 
     def _sparse_features(self, X):
         parts = [kernel._sparse_features(x) for kernel, x in self._each(X)]
@@ -267,12 +261,13 @@ class Product(Composite):
     def _log_vjp(self, X, W):
         return self._by_position(kernel._log_vjp(x, W) for kernel, x in self._each(X))
 
-    def _frequencies(self, rng, n, d):
-        # The measure of a product is the convolution of the measures: frequencies add up.
-        parts = [kernel._frequencies(rng, n, d) for kernel in self.kernels]
+    def _spectral_measure(self, d):
+        # A product's is the convolution of the measures of its factors: frequencies add up.
+        parts = [kernel._spectral_measure(d) for kernel in self.kernels]
         if any(part is None for part in parts):
             return None
-        return reduce(add, (part[0] for part in parts)), reduce(mul, (part[1] for part in parts))
+        height = reduce(mul, (part.height for part in parts))
+        return SpectralMeasure(height, lambda draws: reduce(add, (part.draw(draws) for part in parts)))
 
     @property
     def infinitely_divisible(self) -> bool:  # type: ignore[override]

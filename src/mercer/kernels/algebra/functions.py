@@ -12,6 +12,7 @@ from scipy.special import xlogy
 from mercer.errors import DomainError
 from mercer.kernels.algebra.base import Pointwise, bracketed
 from mercer.kernels.base import Kernel
+from mercer.kernels.frequencies import exponential_series, places, series
 from mercer.parameters import Number
 
 __all__ = ["Exp", "Geometric", "PolynomialOf", "Power", "exp"]
@@ -115,6 +116,12 @@ class Power(Pointwise):
         logs = self.kernel._log_diag(X)
         return None if logs is None else self.exponent * logs
 
+    def _spectral_measure(self, d):
+        inside = self.kernel._spectral_measure(d) if self._whole else None
+        if inside is None:
+            return None
+        return series(inside, inside.height**self.exponent, lambda u: np.full(len(u), self.exponent), self.exponent)
+
     def _log_vjp(self, X, W):
         derivatives = self._named(self.kernel._log_vjp(X, self.exponent * W))
         if not self._whole:
@@ -191,6 +198,9 @@ class Exp(Pointwise):
 
     def _log_vjp(self, X, W):
         return self._vjp_inside(X, W)
+
+    def _spectral_measure(self, d):
+        return exponential_series(self.kernel._spectral_measure(d))
 
 
 def exp(kernel):
@@ -278,6 +288,12 @@ class PolynomialOf(Pointwise):
             power = power * K
         return {"coefficients": np.array(slopes), **super()._vjp(X, W)}
 
+    def _spectral_measure(self, d):
+        if (inside := self.kernel._spectral_measure(d)) is None:
+            return None
+        shares = np.array([float(c) * inside.height**r for r, c in enumerate(self.coefficients)])
+        return series(inside, float(shares.sum()), lambda u: places(shares, u), len(shares) - 1)
+
 
 class Geometric(Pointwise):
     r"""Geometric series of a kernel, usually written ``kernel.geometric(rho)``.
@@ -350,6 +366,14 @@ class Geometric(Pointwise):
     def _vjp(self, X, W):
         K = self.kernel._matrix(X, X)
         return {"rho": -float(np.vdot(W, self._slope(K))), **super()._vjp(X, W)}
+
+    def _spectral_measure(self, d):
+        if (inside := self.kernel._spectral_measure(d)) is None:
+            return None
+        self._check_radius(np.array([inside.height]))
+        with np.errstate(divide="ignore"):  # of a kernel that is 0 there are no powers
+            rate = np.log(inside.height / self.rho)
+        return series(inside, 1 / (self.rho - inside.height), lambda u: (np.log(u) / rate).astype(int), 1)
 
 
 def _horner(coefficients: Sequence[Any], K: np.ndarray) -> np.ndarray:

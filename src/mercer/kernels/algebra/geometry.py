@@ -8,6 +8,7 @@ from scipy.sparse import diags_array, issparse
 from mercer.errors import DomainError
 from mercer.fingerprint import fingerprint
 from mercer.kernels.algebra.base import Numbered, Parts
+from mercer.kernels.frequencies import exponential_series
 from mercer.kernels.samples import describe, each, n_samples, take, weighted
 from mercer.kernels.vectors.bandwidth import MOST_SAMPLES, weighted_median
 from mercer.parameters import Number
@@ -128,6 +129,10 @@ class Normalized(Numbered):
         found = self.kernel._sparse_features(X.parts[0])
         return None if found is None else found.times(self._inverse_norms(X))
 
+    def _spectral_measure(self, d):
+        inside = self.kernel._spectral_measure(d)
+        return None if inside is None else inside._replace(height=float(inside.height > 0))
+
 
 class RBFOf(Numbered):
     r"""Gaussian kernel of the distance that a kernel induces, usually written ``kernel.rbf(sigma)``.
@@ -220,6 +225,12 @@ class RBFOf(Numbered):
         V = WK / self.sigma**2
         V[np.diag_indices_from(V)] -= (WK.sum(axis=0) + WK.sum(axis=1)) / (2 * self.sigma**2)
         return {"sigma": float(np.vdot(WK, squared)) / self.sigma**3, **self._vjp_inside(X.parts[0], V)}
+
+    def _spectral_measure(self, d):
+        # exp(-(k_0(0) - k_0(x - x')) / sigma^2)
+        inside = self.kernel._spectral_measure(d)
+        found = exponential_series(inside and inside._replace(height=inside.height / self.sigma**2))
+        return None if found is None else found._replace(height=1.0)
 
     def _log_matrix(self, X, Y):
         return self._squared_distances(X, Y) / (-2 * self.sigma**2)

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import gammaln, kve
+from scipy.special import gammaincinv, gammaln, kve
 
 from mercer.kernels.base import NativeSpec
+from mercer.kernels.frequencies import Draws, SpectralMeasure
 from mercer.kernels.vectors.bandwidth import GAMMA_WORDS, gamma_from_data, inverse, typical
 from mercer.kernels.vectors.base import VectorKernel, measure, squared_differences
 from mercer.parameters import Number
@@ -114,8 +115,9 @@ class RBF(VectorKernel):
             return NativeSpec("l2", "exp", centre=True, weights=np.sqrt(np.asarray(self.gamma, dtype=np.float64)))
         return NativeSpec("l2", "exp", (float(self.gamma), 0.0, 0.0), centre=True)
 
-    def _frequencies(self, rng, n, d):
-        return rng.standard_normal((n, d)) * np.sqrt(2 * np.asarray(self.gamma, dtype=np.float64)), 1.0
+    def _spectral_measure(self, d):
+        scale = np.sqrt(2 * np.asarray(self.gamma, dtype=np.float64))
+        return SpectralMeasure(1.0, lambda draws: scale * draws.normal(d))
 
     def _vjp_rows(self, X, Y, W):
         D = -W * self._matrix(X, Y)
@@ -190,8 +192,8 @@ class Exponential(VectorKernel):
     def native(self):
         return NativeSpec("l2", "exp_sqrt", (float(self.gamma), 0.0, 0.0), centre=True)
 
-    def _frequencies(self, rng, n, d):
-        return self.gamma * _student(rng, n, d, 1.0), 1.0
+    def _spectral_measure(self, d):
+        return SpectralMeasure(1.0, lambda draws: self.gamma * _student(draws, d, 1.0))
 
     def _vjp_rows(self, X, Y, W):
         distance = np.sqrt(measure("l2", X, Y))
@@ -243,8 +245,8 @@ class Laplacian(VectorKernel):
     def native(self):
         return NativeSpec("l1", "exp", (float(self.gamma), 0.0, 0.0), centre=True)
 
-    def _frequencies(self, rng, n, d):
-        return self.gamma * rng.standard_cauchy((n, d)), 1.0  # a product over the features
+    def _spectral_measure(self, d):
+        return SpectralMeasure(1.0, lambda draws: self.gamma * draws.cauchy(d))  # a product over the features
 
     def _vjp_rows(self, X, Y, W):
         T = measure("l1", X, Y)
@@ -365,9 +367,10 @@ class Matern(_LengthScaleKernel):
     def _dot(self, X, Y, V):
         return super()._dot(X, Y, V) if self.native() else self._dot_in_blocks(X, Y, V)
 
-    def _frequencies(self, rng, n, d):
+    def _spectral_measure(self, d):
         # The spectral density of eq. 4.15 in [1]_ is Student's, with 2 nu degrees of freedom.
-        return _student(rng, n, d, 2 * self.nu) / np.asarray(self.length_scale, dtype=np.float64), 1.0
+        scale = 1.0 / np.asarray(self.length_scale, dtype=np.float64)
+        return SpectralMeasure(1.0, lambda draws: scale * _student(draws, d, 2 * self.nu))
 
     def _vjp_rows(self, X, Y, W):
         T = self._scaled(X, Y)
@@ -433,10 +436,13 @@ class RationalQuadratic(_LengthScaleKernel):
         parameters = (scale**2 / (2 * self.alpha), float(self.alpha), 0.0)
         return NativeSpec("l2", "rational", parameters, centre=True, weights=weights)
 
-    def _frequencies(self, rng, n, d):
+    def _spectral_measure(self, d):
         # A mixture of Gaussian kernels whose inverse squared widths have a gamma distribution, eq. 4.20 in [1]_.
-        width = rng.gamma(self.alpha, 1.0 / self.alpha, size=(n, 1))
-        return np.sqrt(width) * rng.standard_normal((n, d)) / np.asarray(self.length_scale, dtype=np.float64), 1.0
+        def draw(draws: Draws) -> np.ndarray:
+            width = gammaincinv(self.alpha, draws.uniform())[:, np.newaxis] / self.alpha
+            return np.sqrt(width) * draws.normal(d) / np.asarray(self.length_scale, dtype=np.float64)
+
+        return SpectralMeasure(1.0, draw)
 
     def _vjp_rows(self, X, Y, W):
         T = self._scaled(X, Y)
@@ -463,10 +469,13 @@ def _matern(u: np.ndarray, nu: float) -> np.ndarray:
     return np.where(np.isfinite(values), np.minimum(values, 1.0), series)
 
 
-def _student(rng: np.random.RandomState, n: int, d: int, freedom: float) -> np.ndarray:
+def _student(draws: Draws, d: int, freedom: float) -> np.ndarray:
     """Draws from Student's distribution in d dimensions; with infinite freedom it is the normal one."""
-    normal = rng.standard_normal((n, d))
-    return normal if freedom == np.inf else normal * np.sqrt(freedom / rng.chisquare(freedom, size=(n, 1)))
+    if freedom == np.inf:
+        return draws.normal(d)
+    # A squared length of so few degrees of freedom may be so small that it is 0 in float64.
+    square = np.maximum(2 * gammaincinv(freedom / 2, draws.uniform()), np.finfo(np.float64).tiny)
+    return draws.normal(d) * np.sqrt(freedom / square)[:, np.newaxis]
 
 
 def _check_per_feature(name: str, value: Any, X: Any) -> None:
