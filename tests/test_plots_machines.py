@@ -226,6 +226,13 @@ def test_components_of_classes(plane):
     assert display.ax_.get_ylabel() == f"component 1, {share:.0f} % of the variance"
     assert display.ax_.get_xlabel().startswith("component 3, ")
     assert display.colorbar_ is None
+    colours = [to_rgba(colour) for colour in ("C0", "C1")]
+    assert [tuple(points.get_facecolor()[0]) for points in display.points_] == [(*c[:3], 0.8) for c in colours]
+    # However small and pale samples are, their marks in the legend are not.
+    display.plot(s=1, alpha=0.1)
+    marks = display.legend_.legend_handles
+    assert [mark.get_sizes().tolist() for mark in marks] == [[24.0]] * 2
+    assert [tuple(mark.get_facecolor()[0]) for mark in marks] == colours
 
 
 def test_components_of_numbers_and_of_nothing(plane):
