@@ -482,6 +482,9 @@ def test_heaviest_features_as_bars():
     assert display.names == [names[k] for k in (*up, *down[::-1])]
     assert [bar.get_width() for bar in display.bars_] == display.weights.tolist()
     np.testing.assert_array_equal(display.counts, counts[[*up, *down[::-1]]])
+    assert [bar.get_facecolor() for bar in display.bars_] == [to_rgba("C1")] * 3 + [to_rgba("C0")] * 3
+    assert [text.get_text() for text in display.ax_.texts] == list(map(str, display.counts))
+    assert [text.get_text() for text in display.ax_.get_yticklabels()] == display.names
     long = FeatureWeightsDisplay(["x" * 50], [1.0]).plot()
     assert len(long.ax_.get_yticklabels()[0].get_text()) == 40
 
