@@ -79,8 +79,8 @@ for ax, (name, (draws, sigmas)) in zip(axes, studies.items(), strict=True):
     print(f"\n{name}: the smallest test error is {errors.min():.1%}, at sigma = {sigmas[errors.argmin()]:.2g}")
     for label, curve in zip(criteria, bounds, strict=True):
         chosen = curve.argmin()
-        style = "--" if label == "span estimate" else "-"
-        (line,) = ax.loglog(sigmas, curve, style, label=label, linewidth=1.8)
+        look = {"leave-one-out": {"linewidth": 6, "alpha": 0.5}, "span estimate": {"linestyle": "--"}}.get(label, {})
+        (line,) = ax.loglog(sigmas, curve, label=label, **{"linewidth": 1.8, **look})
         ax.plot(sigmas[chosen], curve[chosen], "o", color=line.get_color())
         print(f"  {type(criteria[label]).__name__:16} sigma = {sigmas[chosen]:5.2g}, test error {errors[chosen]:6.1%}")
     ax.loglog(sigmas, errors, color="black", linewidth=2.5, label="test error")

@@ -12,6 +12,7 @@ alike, and that is what the cut sees.
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.colors import ListedColormap
 from sklearn.datasets import make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
 
@@ -25,6 +26,7 @@ machines = {
     "spectral": SpectralClustering(RBF(gamma=20.0), n_clusters=2),
 }
 
+TWO = ListedColormap(["C0", "C1"])
 figure, axes = plt.subplots(2, 3, figsize=(12, 7), layout="constrained")
 for row, (X, y) in zip(axes, shapes, strict=True):
     low, high = X.min(axis=0) - 0.3, X.max(axis=0) + 0.3
@@ -32,8 +34,9 @@ for row, (X, y) in zip(axes, shapes, strict=True):
     points = np.column_stack([across.ravel(), up.ravel()])
     for ax, (name, machine) in zip(row, machines.items(), strict=True):
         labels = machine.fit(X).labels_
-        ax.contourf(across, up, machine.predict(points).reshape(across.shape), levels=1, cmap="coolwarm", alpha=0.3)
-        ax.scatter(*X.T, c=labels, cmap="coolwarm", s=12, edgecolors="k", linewidths=0.3)
-        ax.set(title=f"{name}: agreement {adjusted_rand_score(y, labels):.2f}", xticks=[], yticks=[])
+        ax.contourf(across, up, machine.predict(points).reshape(across.shape), levels=1, cmap=TWO, alpha=0.25)
+        ax.scatter(*X.T, c=labels, cmap=TWO, s=14, edgecolors="white", linewidths=0.3)
+        agreement = round(adjusted_rand_score(y, labels), 2) + 0.0  # zero without a sign
+        ax.set(title=f"{name}: agreement {agreement:.2f}", xticks=[], yticks=[])
 
 plt.show()

@@ -28,13 +28,18 @@ print(f"{machine.score(molecules[new], in_ring[new]):.0%} of the new molecules a
 # Orange atoms speak for a nitrogen in the ring, violet ones for one in a branch; shares of atoms and an offset add up
 # to the decision value. With the nitrogen in the ring, it and its neighbours are darkest. With the nitrogen in a
 # branch, the darkest atoms are carbons of the ring: what the machine has noticed there is that none of their neighbours
-# is it.
+# is it. All have the same scale.
 
+shown = (301, 303, 300, 302)
+reach = max(np.abs(explain(machine, molecules[number]).shares).max() for number in shown)
 figure, axes = plt.subplots(1, 4, figsize=(13, 3.4), layout="constrained")
-for ax, number in zip(axes, (301, 303, 300, 302), strict=True):
+for ax, number in zip(axes, shown, strict=True):
     found = explain(machine, molecules[number])
-    GraphDisplay.from_estimator(machine, molecules[number], ax=ax)
+    display = GraphDisplay.from_graph(molecules[number], found.shares, ax=ax, vmin=-reach, vmax=reach)
+    if number != shown[-1]:
+        display.colorbar_.remove()
     ax.set_title(f"{'ring' if in_ring[number] else 'branch'}, decision {found.decision:.1f}")
+display.colorbar_.set_label("share of the decision value")
 plt.show()
 
 # %%

@@ -32,9 +32,10 @@ figure, axes = plt.subplots(ncols=2, figsize=(10, 4.2), sharey=True, layout="con
 for ax, (name, kernel) in zip(axes, kernels.items(), strict=True):
     far = distances(kernel, plane, cross).reshape(across.shape)
     drawn = ax.contourf(across, up, far, levels=15, cmap="viridis_r")
-    figure.colorbar(drawn, ax=ax)
+    figure.colorbar(drawn, ax=ax, label="distance to the cross")
     ax.plot(*cross[0], "wx", markersize=10, markeredgewidth=3)
-    ax.set(title=f"{name}: up to {far.max():.2f}", aspect="equal")
+    ax.set(title=f"{name}: up to {far.max():.2f}", xlabel="$x_1$", aspect="equal")
+axes[0].set_ylabel("$x_2$")
 
 words = ["kernel", "kernels", "colonel", "machine"]
 print("distances of strings, by pieces of two letters")
@@ -59,11 +60,12 @@ for ax, (name, kernel) in zip(axes, kernels.items(), strict=True):
     least = plane[far.argmin()]
     print(f"{name}: white point {distances_to_mean(kernel, white, three)[0]:.2f}, nearest point {far.min():.2f}")
     drawn = ax.contourf(across, up, far.reshape(across.shape), levels=15, cmap="viridis_r")
-    figure.colorbar(drawn, ax=ax)
+    figure.colorbar(drawn, ax=ax, label="distance to the mean")
     ax.plot(*three.T, "ko", markersize=8)
     ax.plot(*white[0], "wo", markersize=8, markeredgecolor="black")
     ax.plot(*least, "w*", markersize=14, markeredgecolor="black")
-    ax.set(title=f"{name}: at least {far.min():.2f}", aspect="equal")
+    ax.set(title=f"{name}: at least {far.min():.2f}", xlabel="$x_1$", aspect="equal")
+axes[0].set_ylabel("$x_2$")
 plt.show()
 
 # %%
@@ -98,6 +100,9 @@ for ax, (name, kernel) in zip(axes[1:], kernels.items(), strict=True):
     ax.contour(across, up, component, levels=12, cmap="coolwarm")
     ax.scatter(*bent.T, s=14, color="C0")
     ax.set(title=f"first component, {name}", xlim=(-3, 3), ylim=(-3, 3), aspect="equal")
+for ax in axes:
+    ax.set_xlabel("$x_1$")
+axes[0].set_ylabel("$x_2$")
 plt.show()
 
 # %%

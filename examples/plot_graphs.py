@@ -15,6 +15,7 @@ from mercer import SVC
 from mercer.data import Graph
 from mercer.datasets import make_molecules
 from mercer.kernels import Diffusion, EdgeHistogram, ShortestPath, VertexHistogram, WeisfeilerLehman
+from mercer.plots import GraphDisplay
 
 # %%
 # Molecules of our own
@@ -31,18 +32,8 @@ colours = {"C": "lightgrey", "N": "C0", "O": "C3"}
 _, axes = plt.subplots(2, 4, figsize=(9, 4.8), layout="constrained")
 for row, place in zip(axes, ("ring", "branch"), strict=True):
     for ax, number in zip(row, np.flatnonzero(places == place), strict=False):
-        bonds, kinds = nx.Graph(graphs[number].edges.tolist()), dict(enumerate(graphs[number].node_labels))
-        nx.draw(
-            bonds,
-            nx.kamada_kawai_layout(bonds, pos=nx.planar_layout(bonds)),
-            nodelist=list(kinds),
-            ax=ax,
-            labels={atom: kind for atom, kind in kinds.items() if kind != "C"},
-            node_color=[colours[kind] for kind in kinds.values()],
-            node_size=130,
-            font_size=8,
-            font_color="white",
-            edge_color="grey",
+        GraphDisplay.from_graph(
+            graphs[number], ax=ax, color=[colours[kind] for kind in graphs[number].node_labels], s=120
         )
         ax.set_title(f"N in the {place}", fontsize=10)
 plt.show()
@@ -90,22 +81,18 @@ friends = Graph.from_networkx(club)
 layout = nx.spring_layout(club, seed=3, weight=None)
 members = list(club)
 
-figure, axes = plt.subplots(1, 3, figsize=(10, 3.8), layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(11, 2.9), layout="constrained")
 for ax, beta in zip(axes, (0.02, 0.1, 0.5), strict=True):
     ink = Diffusion(friends, beta)(members, [0])[:, 0]
-    nx.draw_networkx_edges(club, layout, ax=ax, edge_color="lightgrey")
-    nx.draw_networkx_nodes(
-        club,
-        layout,
-        ax=ax,
-        node_size=110,
-        node_color=ink / ink.max(),
-        cmap="viridis_r",
-        edgecolors=["red" if member == 0 else "white" for member in members],
-        linewidths=[2.5 if member == 0 else 0.5 for member in members],
+    first = np.array(members) == 0
+    edges = {"edgecolors": np.where(first, "red", "white"), "linewidths": np.where(first, 2.5, 0.5)}
+    display = GraphDisplay.from_graph(
+        friends, ink / ink.max(), places=layout, ax=ax, cmap="viridis_r", vmin=0, vmax=1, s=110, **edges
     )
+    if ax is not axes[-1]:
+        display.colorbar_.remove()
     ax.set_title(rf"$\beta = {beta}$")
-    ax.axis("off")
+display.colorbar_.set_label("ink, share of the most")
 plt.show()
 
 # %%

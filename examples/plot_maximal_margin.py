@@ -128,20 +128,23 @@ print(f"|w| = {1 / gamma:.4f}, 1 / |w| = {gamma:.4f}, margin_ = {machine.margin_
 print(f"(x1 - x2).w / |w| = {projected:.4f} = 2 x {projected / 2:.4f}")
 print(f"sum of the multipliers = {np.abs(machine.dual_coef_).sum():.4f}, |w|^2 = {w @ w:.4f}")
 
+BLANK = {"facecolor": "white", "edgecolor": "none", "pad": 1}  # behind letters that would stand on a line
 figure, ax = plt.subplots(figsize=(6.4, 5), layout="constrained")
 draw_samples(ax, X)
 for level, style, side, height in ((1, "--", "left", 2.4), (0, "-", "left", -1.8), (-1, "--", "right", 2.4)):
     draw_line(ax, w, b - level, color="black", linestyle=style, linewidth=1)
     at = (level - b) * w / (w @ w) + height * np.array([-w[1], w[0]]) * gamma
     shift = {"left": 5, "right": -5}[side]
-    ax.annotate(f"$w \\cdot x + b = {level}$", at, (shift, 0), textcoords="offset points", ha=side, fontsize=9)
+    ax.annotate(
+        f"$w \\cdot x + b = {level}$", at, (shift, 0), textcoords="offset points", ha=side, fontsize=9, bbox=BLANK
+    )
 for point, name, shift in ((first, "$x_1$", (10, -4)), (second, "$x_2$", (-22, -4))):
     ax.scatter(*point, s=160, facecolors="none", edgecolors="black", linewidths=1.2, zorder=4)
     ax.annotate(name, point, shift, textcoords="offset points")
 ax.annotate("", first, second, arrowprops={"arrowstyle": "->", "color": "C3", "linewidth": 1.5})
 foot = second + projected * w * gamma
 ax.annotate("", foot, second, arrowprops={"arrowstyle": "<->", "color": "C2", "linewidth": 2})
-ax.annotate(r"$2 \gamma$", (foot + second) / 2, xytext=(-2, -16), textcoords="offset points", color="C2")
+ax.annotate(r"$2 \gamma$", (foot + second) / 2, xytext=(-2, -16), textcoords="offset points", color="C2", bbox=BLANK)
 ax.plot(*np.transpose([first, foot]), color="C3", linestyle=":", linewidth=1)
 ax.set_title(r"$(x_1 - x_2) \cdot w / \|w\| = 2 \gamma$")
 plt.show()

@@ -16,6 +16,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from mercer import SVC, MKLClassifier
 from mercer.datasets import make_molecules, make_sequences
+from mercer.explanations import explain
 from mercer.kernels import RBF, On, Spectrum, WeisfeilerLehman
 from mercer.mkl import weights_path
 from mercer.plots import KernelWeightsDisplay
@@ -78,6 +79,25 @@ _, ax = plt.subplots(figsize=(6.6, 3.8), layout="constrained")
 display = KernelWeightsDisplay.from_estimator(machine, X, y, names=NAMES, score_name="accuracy", ax=ax)
 display.score_ax_.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
 plt.show()
+
+# %%
+# What speaks for a row
+# ---------------------
+#
+# The decision value of a row falls apart into those of its columns, exactly (:func:`mercer.explanations.explain`):
+# pieces of the sequence, neighbourhoods of atoms in the molecule, and the three expression values together, since a
+# Gaussian kernel counts nothing. Of four new rows the first two and the last have the motif, WKRGD, whose pieces come
+# out by name. The last is a hit by motif and molecule, though its expression values speak against it.
+
+columns = {"sequence": ["seq"], "molecule": ["graph"], "expression": ["expr1", "expr2", "expr3"]}
+print("hit    decision", *(f"{name:>10}" for name in columns), "  offset  the pieces that add most")
+for number in (1, 3, 4, 5):
+    found = explain(machine, X_new.iloc[[number]])
+    of_column = dict(zip(X_new.columns, found.shares, strict=True))
+    sums = [sum(of_column[column] for column in some) for some in columns.values()]
+    pieces = [name for name in found.names if ":" in name][:3]
+    print(f"{y_new[number]!s:5} {found.decision:9.2f}", *(f"{value:10.2f}" for value in sums), end="")
+    print(f"{found.offset:9.2f}  {', '.join(pieces)}")
 
 # %%
 # New rows

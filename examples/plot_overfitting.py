@@ -68,7 +68,7 @@ for one, name in ((above, r"$\xi$"), (below, r"$\hat\xi$")):
     for number in np.flatnonzero(one > 0.02):
         place = (X[number, 0], t[number] - np.sign(residual[number]) * one[number] / 2)
         ax.annotate(f"{name} = {one[number]:.2f}", place, (5, -3), textcoords="offset points", fontsize=9)
-ax.set_title(r"errors up to $\epsilon$ are free")
+ax.set(title=r"errors up to $\epsilon$ are free", xlabel="x", ylabel="t")
 plt.show()
 
 # %%
@@ -93,7 +93,7 @@ ax.plot(widths, errors.mean(axis=0), "o-", label="error to the sinusoid")
 ax.plot(widths, shares.mean(axis=0), "s--", label="share of support vectors")
 ax.axvline(0.25, color="0.6", linewidth=1)
 ax.annotate("noise", (0.25, 0.9), (4, 0), textcoords="offset points", color="0.4")
-ax.set(xlabel=r"$\epsilon$", ylim=(0, 1.05), title="means of 30 draws")
+ax.set(xlabel=r"$\epsilon$", ylabel="error, share", ylim=(0, 1.05), title="means of 30 draws")
 ax.legend()
 for epsilon, error, share in zip(widths, errors.mean(axis=0), shares.mean(axis=0), strict=True):
     print(f"epsilon {epsilon:<5g} error {error:.3f}, {share:.0%} support vectors")

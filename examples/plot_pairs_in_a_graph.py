@@ -46,7 +46,7 @@ ways = {(one, end): int(np.sum((first == one) & (found == end))) for one in (1, 
 print("first answer, then the class:", {way: number for way, number in ways.items() if number})
 
 figure, (left, right) = plt.subplots(ncols=2, figsize=(11, 4.4), layout="constrained")
-DecisionDisplay.from_estimator(machine, X, y, ax=left)
+display = DecisionDisplay.from_estimator(machine, X, y, ax=left)
 for label, centre in enumerate(centres, 1):
     left.annotate(str(label), centre, ha="center", va="center", fontsize=18, weight="bold")
 left.set(title="regions of the three classes", xticks=[], yticks=[])
@@ -60,7 +60,7 @@ arrows = [
     ("2 or 3?", "2", "not 3", ways[3, 2]),
     ("2 or 3?", "3", "not 2", ways[3, 3]),
 ]
-places = boxes | ends
+places, colours = boxes | ends, display.surface_.get_cmap().colors
 for start, end, answer, number in arrows:
     right.annotate(
         "", places[end], places[start], arrowprops={"arrowstyle": "-|>", "shrinkA": 18, "shrinkB": 16, "linewidth": 1.5}
@@ -68,7 +68,7 @@ for start, end, answer, number in arrows:
     middle = np.mean([places[start], places[end]], axis=0)
     right.text(*middle, f"{answer}\n{number}", ha="center", va="center", backgroundcolor="white", fontsize=9)
 for name, place in places.items():
-    colour = "0.92" if name in boxes else f"C{int(name) - 1}"
+    colour = "0.92" if name in boxes else colours[int(name) - 1]
     style = {"boxstyle": "round,pad=0.5", "facecolor": colour, "edgecolor": "black", "alpha": 0.9}
     right.text(*place, name, ha="center", va="center", bbox=style)
 right.set(xlim=(0, 1), ylim=(0, 1), title="who is asked what")

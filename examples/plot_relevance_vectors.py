@@ -17,19 +17,19 @@ import numpy as np
 from mercer import SVC, GaussianProcessRegressor, NuSVR, RelevanceVectorClassifier, RelevanceVectorRegressor
 from mercer.datasets import make_overlapping_classes, make_sinusoid
 from mercer.kernels import RBF
+from mercer.plots import RegressionDisplay
 from mercer.solvers.sparse_bayes import best_precision, gain_at
 
 kernel = RBF(gamma=10.0)
 tube, sparse = NuSVR(kernel, C=1.0, nu=0.4), RelevanceVectorRegressor(kernel)
 
 
-def draw(ax, grid, mean, spread, chosen, title):
-    ax.fill_between(grid, mean - spread, mean + spread, color="C0", alpha=0.2, linewidth=0)
-    ax.plot(grid, np.sin(2 * np.pi * grid), color="C2", linewidth=0.8, label="the sinusoid")
-    ax.plot(grid, mean, color="C3")
-    ax.scatter(x, t, s=20, color="black", zorder=3)
-    ax.scatter(x[chosen], t[chosen], s=110, facecolors="none", edgecolors="C0", linewidths=1.5, zorder=3)
-    ax.set(title=title, xlim=grid[[0, -1]], ylim=(-2.2, 2.2))
+def draw(ax, machine, title, margin=0.0):
+    """The function with its tube, or with a band of one deviation."""
+    display = RegressionDisplay.from_estimator(machine, X, t, deviations=1.0, margin=margin, ax=ax)
+    ax.plot(display.grid, np.sin(2 * np.pi * display.grid), color="C2", linewidth=0.8, label="the sinusoid")
+    ax.set(title=title, xlabel="x", xlim=display.grid[[0, -1]] + (-0.03, 0.03), ylim=(-2.2, 2.2))
+    return display
 
 
 counts = [
@@ -39,20 +39,17 @@ counts = [
 print("100 draws: {:.1f} support vectors, {:.1f} relevance vectors in the mean".format(*np.mean(counts, axis=0)))
 
 X, t = make_sinusoid(10, random_state=4)
-x = X.ravel()
 support, relevance = tube.fit(X, t), sparse.fit(X, t)
 print(f"this one: {len(support.support_)} support vectors, half width of the tube {support.epsilon_:.2f}")
 deviation = np.sqrt(relevance.noise_variance_)
 print(f"this one: {len(relevance.relevance_)} relevance vectors, deviation of the noise {deviation:.2f}")
 
-grid = np.linspace(0.0, 1.0, 200)
 figure, axes = plt.subplots(ncols=2, figsize=(12, 4), sharey=True, layout="constrained")
-title = f"NuSVR: {len(support.support_)} support vectors"
-draw(axes[0], grid, support.predict(grid[:, None]), support.epsilon_, support.support_, title)
-mean, std = relevance.predict(grid[:, None], return_std=True)
-title = f"RelevanceVectorRegressor: {len(relevance.relevance_)} relevance vectors"
-draw(axes[1], grid, mean, std, relevance.relevance_, title)
-axes[0].legend(loc="lower left")
+draw(axes[0], support, f"NuSVR: {len(support.support_)} support vectors")
+draw(axes[1], relevance, f"RelevanceVectorRegressor: {len(relevance.relevance_)} relevance vectors")
+axes[0].set_ylabel("t")
+for ax in axes:
+    ax.legend(loc="lower left")
 
 # %%
 # **Beyond the data** the model is sure of itself for no reason. Where its few basis functions are zero, whatever their
@@ -61,19 +58,15 @@ axes[0].legend(loc="lower left")
 # about where they are far: the spread grows, as that of a Gaussian process does. The price is that all training samples
 # are needed for a prediction.
 
-far = np.linspace(-1.0, 2.0, 400)
 augmented = RelevanceVectorRegressor(kernel, variance="augmented").fit(X, t)
 process = GaussianProcessRegressor(kernel, optimize=["amplitude", "noise"]).fit(X, t)
 
 figure, axes = plt.subplots(ncols=3, figsize=(12, 3.5), sharey=True, layout="constrained")
-predictions = (
-    ('variance="plain"', relevance.predict(far[:, None], return_std=True), relevance.relevance_),
-    ('variance="augmented"', augmented.predict(far[:, None], return_std=True), augmented.relevance_),
-    ("Gaussian process", process.predict(far[:, None], return_std=True, include_noise=True), []),
-)
-for ax, (title, (mean, std), chosen) in zip(axes, predictions, strict=True):
-    draw(ax, far, mean, std, chosen, title)
-    print(f"{title}: deviation {std[200]:.2f} in the middle, {std[-1]:.2f} far away")
+machines = {'variance="plain"': relevance, 'variance="augmented"': augmented, "Gaussian process": process}
+for ax, (title, machine) in zip(axes, machines.items(), strict=True):
+    deviation = draw(ax, machine, title, margin=1.0).half_width
+    print(f"{title}: deviation {deviation[150]:.2f} in the middle, {deviation[-1]:.2f} far away")
+axes[0].set_ylabel("t")
 
 # %%
 # **Why sparsity arises.** Two values :math:`t = (t_1, t_2)`, the cross, and one basis function. Without it, the values

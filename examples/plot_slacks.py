@@ -13,6 +13,7 @@ draws figure 7.3 of [1]_, 10.7 (b) of [4]_, 1.11 of [2]_ and 7.4 of [1]_, and th
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.patheffects import withStroke
 
 from mercer import SVC, NuSVC
 from mercer.datasets import make_overlapping_classes
@@ -35,12 +36,13 @@ machine = SVC(kernel="linear", C=1.0).fit(X, y)
 slack = np.maximum(0, 1 - y * machine.decision_function(X))
 print(f"sum of the slacks {slack.sum():.2f}, mistakes {np.sum(slack > 1)}, within the band {np.sum(slack > 1e-6)}")
 
+word = {"textcoords": "offset points", "fontsize": 9, "path_effects": [withStroke(linewidth=2.5, foreground="white")]}
 figure, ax = plt.subplots(figsize=(7.4, 4.6), layout="constrained")
 DecisionDisplay.from_estimator(machine, X, y, slacks=True, ax=ax)
 for point, xi in zip(X, slack, strict=True):
     if xi > 1e-6:
-        ax.annotate(rf"$\xi$ = {xi:.2f}", point, (6, 5), textcoords="offset points", fontsize=9)
-ax.set(title="slacks, in units of the margin", aspect="equal", xticks=[], yticks=[])
+        ax.annotate(f"{xi:.2f}", point, (6, 5), **word)
+ax.set(title=r"slacks $\xi_i$, in units of the margin", aspect="equal", xticks=[], yticks=[])
 plt.show()
 
 # %%
@@ -65,7 +67,7 @@ DecisionDisplay.from_estimator(machine, X, y, ax=ax)
 for point, value in zip(X, alpha, strict=True):
     text = "0" if value == 0 else "C" if value > 1 - 1e-6 else f"{value:.2f}"
     weight = "normal" if value == 0 else "bold"
-    ax.annotate(text, point, (6, 4), textcoords="offset points", fontsize=9, weight=weight)
+    ax.annotate(text, point, (6, 4), weight=weight, **word)
 ax.set(title=r"multipliers $\alpha_i$, with C = 1", aspect="equal", xticks=[], yticks=[])
 plt.show()
 

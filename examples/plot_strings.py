@@ -12,10 +12,11 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 from sklearn.model_selection import StratifiedGroupKFold, cross_val_score
 
-from mercer import SVC
+from mercer import SVC, KernelPCA
 from mercer.datasets import load_promoters
-from mercer.gram import center, centered_alignment
+from mercer.gram import centered_alignment
 from mercer.kernels import GapWeighted, Mismatch, Spectrum, WeightedDegree
+from mercer.plots import GramDisplay, KernelPCADisplay
 
 strings, y = load_promoters(return_X_y=True)
 print(f"{len(strings)} strings of {len(strings[0])} letters, {y.sum()} of them promoters")
@@ -40,20 +41,15 @@ matrices = {name: kernel(strings) for name, kernel in kernels.items()}
 for name, K in matrices.items():
     print(f"{name:16} alignment with the classes {centered_alignment(K, y):.2f}")
 
-figure, axes = plt.subplots(2, 2, figsize=(7.2, 7.6), layout="constrained", sharex=True, sharey=True)
+meaning = np.array(["others", "promoters"])[y]
+_, axes = plt.subplots(2, 2, figsize=(8.6, 7.2), layout="constrained")
 for ax, (name, K) in zip(axes.flat, matrices.items(), strict=True):
-    picture = ax.imshow(K, vmin=0, vmax=1, cmap="magma")
-    ax.axhline(52.5, color="white", linewidth=0.8)
-    ax.axvline(52.5, color="white", linewidth=0.8)
+    GramDisplay.from_matrix(K, meaning, ax=ax)
     ax.set_title(name)
-    ax.set_xticks([26, 79], ["promoters", "others"])
-    ax.set_yticks([26, 79], ["promoters", "others"], rotation=90, va="center")
-    ax.tick_params(length=0)
-figure.colorbar(picture, ax=axes, location="bottom", shrink=0.5, label="kernel value")
 plt.show()
 
 # %%
-# It pays to look. By the first two kernels some of the other pieces, below on the right, are nearly equal, which pieces
+# It pays to look. By the first two kernels some of the other pieces, above on the left, are nearly equal, which pieces
 # of DNA are not by chance. They overlap: most were cut out of one longer string. A kernel that compares places does not
 # see that, since the common part lies at different ones. Strings that share fifteen letters in a row make a group.
 
@@ -67,18 +63,14 @@ print(f"{n_groups} groups, the largest of {np.bincount(group).max()} strings")
 # The strings as points
 # ---------------------
 #
-# The eigenvectors of a centred kernel matrix with the largest eigenvalues, each times the root of its eigenvalue, place
-# the strings in a plane so that inner products are kept as well as they can be.
+# Two principal components in feature space place the strings in a plane so that inner products are kept as well as they
+# can be.
 
-_, axes = plt.subplots(1, 2, figsize=(8.4, 4.4), layout="constrained")
+_, axes = plt.subplots(1, 2, figsize=(8.8, 4.4), layout="constrained")
 for ax, name in zip(axes, ("mismatch", "weighted degree"), strict=True):
-    values, vectors = np.linalg.eigh(center(matrices[name]))
-    places = vectors[:, :-3:-1] * np.sqrt(values[:-3:-1])
-    for label, meaning, marker in ((1, "promoters", "o"), (0, "others", "s")):
-        ax.scatter(*places[y == label].T, s=28, marker=marker, alpha=0.8, label=meaning)
-    ax.set(title=f"{name}: {values[:-3:-1].sum() / values.sum():.0%} of the variance", xticks=[], yticks=[])
-    ax.set_aspect("equal", adjustable="datalim")
-axes[0].legend()
+    components = KernelPCA(kernels[name], n_components=2).fit(strings)
+    KernelPCADisplay.from_estimator(components, strings, meaning, ax=ax)
+    ax.set_title(name)
 plt.show()
 
 # %%

@@ -9,18 +9,23 @@ from matplotlib.colors import to_rgba
 from mercer import SVC, SVR, KernelRidge, MKLClassifier, OneClassSVM
 from mercer.data import Graph, Tree
 from mercer.datasets import make_molecules, make_sequences
+from mercer.errors import DomainError
 from mercer.explanations import explain, feature_weights, neighbourhoods, positional_weights, take_apart
 from mercer.explanations.base import Pieces
 from mercer.kernels import (
     RBF,
     AllSubsequences,
     CommonSubstrings,
+    Constant,
     EdgeHistogram,
     FixedSubsequences,
     GappedKmer,
     GapWeighted,
     Graphlet,
+    Hamming,
+    LocalAlignment,
     Mismatch,
+    On,
     ShortestPath,
     Spectrum,
     SubsetTree,
@@ -28,12 +33,22 @@ from mercer.kernels import (
     VertexHistogram,
     WeightedDegree,
     WeisfeilerLehman,
+    WeisfeilerLehmanOptimalAssignment,
 )
+from mercer.kernels.samples import take
 from mercer.plots import FeatureWeightsDisplay, GraphDisplay, SequenceDisplay, TreeDisplay
 
 STRINGS, MOTIF = make_sequences(30, length=14, motifs=["TATA"], letters="ACGT", random_state=0)
 MOLECULES, IN_RING = make_molecules(30, random_state=0)
 BONDS = [g.replace(edge_labels=["=" if i % 3 else "-" for i in range(g.n_edges)]) for g in MOLECULES]
+# Lengths whose sums depend on their order in the last bits, and some that are zero; and some that lead one way.
+ROADS = [
+    g.replace(weights=np.where(draw < 0.1, 0.0, draw))
+    for g in MOLECULES
+    for draw in [np.random.default_rng(g.n_edges).random(g.n_edges)]
+]
+ONE_WAY = [Graph(g.n_nodes, g.edges, directed=True, node_labels=g.node_labels) for g in MOLECULES]
+SHORT = [string[:7] for string in STRINGS]
 TREES = [
     Tree.from_string(text)
     for text in (
@@ -62,6 +77,10 @@ KERNELS = [
     WeightedDegree(3, shift=2),
     WeightedDegree(20),
     2.0 * Spectrum(2) + WeightedDegree(2).normalized() + 0.5,
+    Spectrum(2) * WeightedDegree(2),
+    0.5 * Spectrum(2).normalized() * (GappedKmer(3, 2) + 1) * Spectrum(1),
+    Spectrum(2) ** 2,
+    (WeightedDegree(2) + 0.5).normalized() ** 3,
     Spectrum(2).scaled(lambda X: np.arange(1.0, 1.0 + len(X)) ** 0),
 ]
 ON_GRAPHS = [
@@ -73,10 +92,20 @@ ON_GRAPHS = [
     WeisfeilerLehman(2, node_labels=False),
     EdgeHistogram(ends=True),
     WeisfeilerLehman(1) + 0.5 * EdgeHistogram(ends=True),
+    ShortestPath(),
+    ShortestPath(node_labels=False, unit=2.0).normalized(),
+    Graphlet(3),
+    Graphlet(3, connected=False),
+    Graphlet(4).normalized(),
+    Graphlet(5),
+    Graphlet(3) * VertexHistogram(),
 ]
 CASES = [(kernel, STRINGS, MOTIF) for kernel in KERNELS]
 CASES += [(kernel, MOLECULES, IN_RING) for kernel in ON_GRAPHS]
 CASES += [(kernel, BONDS, IN_RING) for kernel in (WeisfeilerLehman(2), EdgeHistogram(), EdgeHistogram(ends=True))]
+CASES += [(kernel, ROADS, IN_RING) for kernel in (ShortestPath(), ShortestPath(unit=0.3), Graphlet(3))]
+CASES += [(kernel, ONE_WAY, IN_RING) for kernel in (ShortestPath(), ShortestPath(node_labels=False))]
+CASES += [(kernel, SHORT, MOTIF) for kernel in (AllSubsequences(), AllSubsequences().normalized())]
 CASES += [(kernel, TREES, HAS_OBJECT) for kernel in (SubTree(), SubTree(leaves=True), SubsetTree(0.5))]
 
 
@@ -87,12 +116,15 @@ def test_shares_and_offset_are_the_decision(kernel, X, y):
         found = explain(machine, sample)
         np.testing.assert_allclose(found.decision, machine.decision_function([sample])[0], rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(found.offset + found.shares.sum(), found.decision, rtol=1e-12, atol=1e-12)
-        # The offset is what it is computed as, and what pieces add is the rest.
-        constants = 0.5 * machine.dual_coef_.sum() if "+ Constant" in repr(kernel) else 0.0
-        np.testing.assert_allclose(found.offset, machine.intercept_[0] + constants, rtol=1e-7, atol=1e-9)
         np.testing.assert_allclose(found.contributions.sum(), found.shares.sum(), rtol=1e-9, atol=1e-9)
         assert (np.diff(np.abs(found.contributions)) <= 1e-12).all()
         assert len(found.names) == len(found.counts) == len(set(found.names))
+    # Pieces, constants among them, are all of the function.
+    support, coefficients = machine.support_vectors_, machine.dual_coef_[0]
+    adds = np.zeros(4)
+    for part in take_apart(machine.kernel_, X[:4], support, coefficients):
+        np.add.at(adds, part.owner, part.weight * part.value)
+    np.testing.assert_allclose(adds, machine.kernel_(X[:4], support) @ coefficients, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -105,6 +137,9 @@ def test_shares_and_offset_are_the_decision(kernel, X, y):
         (WeisfeilerLehman(2), BONDS, IN_RING),
         (EdgeHistogram(ends=True), BONDS, IN_RING),
         (SubTree(), TREES, HAS_OBJECT),
+        (ShortestPath(), ONE_WAY, IN_RING),
+        (Graphlet(4), MOLECULES, IN_RING),
+        (Graphlet(3, connected=False), MOLECULES, IN_RING),
     ],
     ids=lambda value: repr(value)[:40],
 )
@@ -162,6 +197,115 @@ def test_neighbourhoods_say_what_is_seen():
     directed = Graph(2, [(0, 1)], node_labels="ab", directed=True)
     assert [name for name, _ in neighbourhoods(directed, 1)[1]] == ["a(b)", "b()"]
     assert [name for name, _ in neighbourhoods(directed, 0, node_labels=False)[0]] == ["o", "o"]
+
+
+def test_pairs_of_nodes_by_the_path_between_them():
+    path = Graph(4, [(0, 1), (1, 2)], node_labels="OCNH", weights=[1.0, 0.5])
+    (found,) = take_apart(ShortestPath(), [path], [path, path], np.array([1.0, 2.0]))
+    assert dict(zip(found.names, map(tuple, found.places), strict=True)) == {
+        "C-1-O": (0, 1), "C-0.5-N": (1, 2), "N-1.5-O": (0, 2),
+    }  # fmt: skip
+    np.testing.assert_array_equal(found.weight, [6.0, 6.0, 6.0])  # three times both orders
+    one_way = Graph(3, [(0, 1), (1, 2)], directed=True, node_labels="OCN")
+    (found,) = take_apart(ShortestPath(), [one_way], [one_way, path], np.array([1.0, 5.0]))
+    weights = dict(zip(found.names, found.weight.tolist(), strict=True))
+    assert weights == {"O-1->C": 6.0, "C-1->N": 1.0, "O-2->N": 1.0}
+    (found,) = take_apart(ShortestPath(node_labels=False, unit=1.0), [path], [path], np.ones(1))
+    assert sorted(found.names) == ["o-1-o", "o-1-o", "o-2-o"]  # halves are rounded up
+
+
+def test_small_subgraphs_by_their_edges():
+    triangle_with_tail = Graph(4, [(0, 1), (1, 2), (0, 2), (2, 3)], weights=[0.0, 1.0, 1.0, 1.0])
+    (found,) = take_apart(Graphlet(3), [triangle_with_tail], [triangle_with_tail], np.array([2.0]))
+    assert list(zip(found.names, map(tuple, found.places), found.weight.tolist(), strict=True)) == [
+        ("ab ac bc", (0, 1, 2), 2.0), ("ab ac", (0, 2, 3), 4.0), ("ab ac", (1, 2, 3), 4.0),
+    ]  # fmt: skip
+    with_alone = Graph(4, [(0, 1)])
+    (found,) = take_apart(Graphlet(3, connected=False), [with_alone], [with_alone], np.ones(1))
+    assert sorted(found.names) == ["a b c", "a b c", "ab c", "ab c"]
+    (none,) = take_apart(Graphlet(3), [Graph(2, [(0, 1)])], [with_alone], np.ones(1))
+    assert none.names == [] and none.weight.shape == (0,)
+
+
+def test_pieces_of_products_are_pairs():
+    machine = SVC(Spectrum(2) * Spectrum(1)).fit(["BA", "AB", "BB", "AC"], [1, 1, 0, 0])
+    found = explain(machine, "ABA")
+    assert dict(zip(found.names, found.counts, strict=True)) == {
+        "AB and A": 2, "AB and B": 1, "BA and A": 2, "BA and B": 1,
+    }  # fmt: skip
+    adds = dict(zip(found.names, found.contributions, strict=True))
+    known = list(zip(machine.dual_coef_[0], machine.support_vectors_, strict=True))
+    one = {pair: sum(c * s.count(pair) * s.count("A") for c, s in known) for pair in ("AB", "BA")}
+    np.testing.assert_allclose([adds["AB and A"], adds["BA and A"]], [2 * one["AB"], 2 * one["BA"]], atol=1e-12)
+    np.testing.assert_allclose(np.linalg.norm(feature_weights(machine).weights), machine.norm_, rtol=1e-9)
+    # AB with the A in it, with the other A, and with B.
+    pieces = take_apart(machine.kernel_, ["ABA"], ["AB"], np.ones(1))[0]
+    assert [places.tolist() for places in pieces.places[:3]] == [[0, 1], [0, 1], [0, 1, 2]]
+
+
+def table(rows, container):
+    """Columns of strings, graphs, categories and numbers."""
+    columns = {
+        "unused": np.zeros(rows),
+        "seq": STRINGS[:rows],
+        "graph": MOLECULES[:rows],
+        "site": ["liver" if i % 3 else "heart" for i in range(rows)],
+        "age": np.linspace(20.0, 60.0, rows),
+        "bmi": np.linspace(30.0, 20.0, rows) ** 1.1,
+    }
+    if container == "dict":
+        return columns
+    return pytest.importorskip("pandas").DataFrame(columns, index=np.arange(rows) + 100)
+
+
+@pytest.mark.parametrize("container", ["dict", "frame"])
+@pytest.mark.parametrize("together", [False, True])
+def test_rows_of_tables(container, together):
+    rows = table(30, container)
+    kernel = On("seq", Spectrum(2)) + On("graph", VertexHistogram()) + On("site", Hamming()) + 0.5
+    kernel += On(["age", "bmi"], RBF(gamma=0.01))
+    if together:
+        kernel = (kernel * On("site", Hamming())).normalized()
+    machine = SVC(kernel, C=10.0).fit(rows, MOTIF)
+    sample = take(rows, slice(3, 4))
+    found = explain(machine, sample)
+    np.testing.assert_allclose(found.decision, machine.decision_function(sample)[0], rtol=1e-9)
+    np.testing.assert_allclose(found.offset + found.shares.sum(), found.decision, rtol=1e-12)
+    assert found.shares.shape == (6,) and found.shares[0] == 0.0 and np.count_nonzero(found.shares) == 5
+    if together:
+        return
+    adds = dict(zip(found.names, found.contributions, strict=True))
+    pieces = explain(SVC(Spectrum(2)).fit(STRINGS, MOTIF), STRINGS[3]).names
+    assert {name for name in adds if name.startswith("seq: ")} == {f"seq: {piece}" for piece in pieces}
+    # What a column adds is what its term adds.
+    for term, columns in zip(machine.kernel_.kernels, [[1], [2], [3], None, [4, 5]], strict=True):
+        if columns is not None:
+            adds_alone = float(term(sample, machine.support_vectors_)[0] @ machine.dual_coef_[0])
+            np.testing.assert_allclose(found.shares[columns].sum(), adds_alone, atol=1e-9)
+    age, bmi = (list(rows[column])[3] for column in ("age", "bmi"))
+    assert found.shares[4] == found.shares[5] == adds[f"age={age:.6g}, bmi={bmi:.6g}"] / 2
+    assert adds["site=heart"] == found.shares[3]
+    names, weights, _ = feature_weights(machine)
+    assert {"site=heart", "site=liver", "graph: C"} <= set(names)
+    np.testing.assert_allclose(weights[names.index("site=heart")], adds["site=heart"], rtol=1e-9)
+
+
+def test_tables_within_tables():
+    rows = table(30, "dict")
+    plain = On("seq", Spectrum(2)) + On("age", RBF(gamma=0.1))
+    machines = [SVC(kernel).fit(rows, MOTIF) for kernel in (plain, On(["age", "seq"], plain))]
+    one, other = (explain(machine, take(rows, slice(0, 1))) for machine in machines)
+    assert one.names == other.names and np.count_nonzero(one.shares) == 2
+    np.testing.assert_array_equal(one.shares, other.shares)
+
+
+def test_long_contents_of_columns_are_told_apart():
+    rows = {"graph": MOLECULES, "text": [s * 4 for s in STRINGS], "seen": [True, False, 2.5] * 10}
+    kernel = On("graph", WeisfeilerLehmanOptimalAssignment(1)) + On("text", LocalAlignment()) + On("seen", Hamming())
+    graphs, texts, seen = take_apart(kernel, rows, take(rows, slice(0, 5)), np.arange(5.0))
+    assert len(set(texts.names)) == 30 and texts.names[0].startswith("text=str ")
+    assert len(set(graphs.names)) == len(set(MOLECULES)) and graphs.names[0].startswith("graph=Graph ")
+    assert [name[:9] for name in seen.names[:3]] == ["seen=True", "seen=Fals", "seen=2.5"]
 
 
 def test_names_that_are_cut_short_stay_apart():
@@ -226,10 +370,11 @@ def test_a_kernel_of_ones_own():
 def test_refusals():
     with pytest.raises(TypeError, match=r"sums over pieces of a sample, such as Spectrum.*got RBF"):
         explain(SVC(RBF(gamma=1.0)).fit([[0.0], [1.0]], [0, 1]), [0.0])
-    for kernel in (AllSubsequences(), Spectrum(2) * Spectrum(3), Spectrum(2) ** 2):
+    refused = LocalAlignment(), Spectrum(2) * LocalAlignment(), Spectrum(2).exp(), Spectrum(2) + Constant(2.0) ** 0.5
+    for kernel in refused:
         with pytest.raises(TypeError, match="kernel must be one whose values are sums over pieces"):
             explain(SVC(kernel).fit(STRINGS, MOTIF), STRINGS[0])
-    for kernel in (ShortestPath(), Graphlet(3), WeisfeilerLehman(1, base=ShortestPath())):
+    for kernel in (WeisfeilerLehmanOptimalAssignment(1), WeisfeilerLehman(1, base=ShortestPath())):
         with pytest.raises(TypeError, match="kernel must be one whose values are sums over pieces"):
             feature_weights(SVC(kernel).fit(MOLECULES, IN_RING))
     machine = SVC(Spectrum(2)).fit(STRINGS, MOTIF)
@@ -240,6 +385,16 @@ def test_refusals():
         explain(SVC("precomputed").fit(K, MOTIF), K[0])
     with pytest.raises(ValueError, match="pieces in these samples, at most 1000000 can be listed"):
         explain(SVC(FixedSubsequences(5)).fit(STRINGS, MOTIF), "ACGT" * 30)
+    longest = SVC(AllSubsequences().normalized()).fit(STRINGS, MOTIF)
+    with pytest.raises(ValueError, match=r"AllSubsequences\(\) has 1048576 pieces in these samples"):
+        explain(longest, "A" * 20)
+    with pytest.raises(ValueError, match=r"has 1685159 pieces in these samples, at most 1000000"):
+        explain(SVC(Spectrum(1) ** 3).fit(STRINGS, MOTIF), "A" * 119)
+    on_table = SVC(On("seq", Spectrum(2))).fit({"seq": STRINGS}, MOTIF)
+    with pytest.raises(ValueError, match=r"sample must be a table of one row, such as X\[:1\], got 2 rows"):
+        explain(on_table, {"seq": STRINGS[:2]})
+    with pytest.raises(DomainError, match="works on tables with named columns"):
+        explain(on_table, STRINGS[0])
     with pytest.raises(TypeError, match="kernel must be WeightedDegree without shift"):
         positional_weights(machine)
     with pytest.raises(TypeError, match="kernel must be WeightedDegree without shift"):
@@ -327,6 +482,9 @@ def test_heaviest_features_as_bars():
     assert display.names == [names[k] for k in (*up, *down[::-1])]
     assert [bar.get_width() for bar in display.bars_] == display.weights.tolist()
     np.testing.assert_array_equal(display.counts, counts[[*up, *down[::-1]]])
+    assert [bar.get_facecolor() for bar in display.bars_] == [to_rgba("C1")] * 3 + [to_rgba("C0")] * 3
+    assert [text.get_text() for text in display.ax_.texts] == list(map(str, display.counts))
+    assert [text.get_text() for text in display.ax_.get_yticklabels()] == display.names
     long = FeatureWeightsDisplay(["x" * 50], [1.0]).plot()
     assert len(long.ax_.get_yticklabels()[0].get_text()) == 40
 

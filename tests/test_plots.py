@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgba
+from matplotlib.text import Text
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -12,9 +13,27 @@ from sklearn.preprocessing import StandardScaler
 
 import mercer.plots
 from mercer import SVC, SVR, MKLClassifier, MKLOneClass, OneClassSVM
-from mercer.data import Tree
+from mercer.data import Graph, Tree
 from mercer.kernels import RBF, Indexed, Linear
-from mercer.plots import DecisionDisplay, Display, HistoryDisplay, KernelWeightsDisplay, ScoreMapDisplay, TreeDisplay
+from mercer.plots import (
+    ActiveLearningDisplay,
+    DecisionDisplay,
+    Display,
+    FeatureWeightsDisplay,
+    GramDisplay,
+    GraphDisplay,
+    HistoryDisplay,
+    InfluenceDisplay,
+    KernelPCADisplay,
+    KernelWeightsDisplay,
+    RegressionDisplay,
+    ReliabilityDisplay,
+    ScoreMapDisplay,
+    SequenceDisplay,
+    SigmoidDisplay,
+    TaxonomyDisplay,
+    TreeDisplay,
+)
 
 
 @pytest.fixture
@@ -32,8 +51,15 @@ def test_decision_of_two_classes(plane):
     np.testing.assert_allclose(display.boundary_.levels, [-1, 0, 1])
     np.testing.assert_array_equal(display.support, machine.support_)
     np.testing.assert_array_equal(display.support_points_.get_offsets(), X[machine.support_])
-    assert len(display.points_.get_offsets()) == 40
+    np.testing.assert_array_equal(display.points_.get_offsets(), X)
     assert display.figure_ is display.ax_.figure
+    grid = np.column_stack([display.xx.ravel(), display.yy.ravel()])
+    np.testing.assert_allclose(display.decision.ravel(), machine.decision_function(grid), rtol=1e-12)
+    # The line is whole, the edges of the band are dashed; regions and samples have the colours of the classes.
+    assert [dashes is not None for _, dashes in display.boundary_.get_linestyle()] == [True, False, True]
+    colours = [to_rgba("C0"), to_rgba("C1")]
+    assert [tuple(colour) for colour in display.points_.get_facecolor()] == [colours[label] for label in y]
+    assert [tuple(colour) for colour in display.surface_.get_facecolor()] == [(*c[:3], 0.25) for c in colours]
 
 
 def test_decision_in_given_axes_and_again(plane):
@@ -60,6 +86,10 @@ def test_decision_of_three_classes(plane):
     display = DecisionDisplay.from_estimator(SVC().fit(X, y), X, y, grid_resolution=10)
     assert display.boundary_ is None
     assert set(np.unique(display.decision)) <= {0, 1, 2}
+    np.testing.assert_array_equal(display.surface_.get_array(), display.decision)
+    colours = [to_rgba(colour) for colour in ("C0", "C1", "#009E73")]
+    assert [tuple(colour) for colour in display.points_.get_facecolor()] == [colours[k % 3] for k in range(40)]
+    assert [to_rgba(colour) for colour in display.surface_.get_cmap().colors] == colours
 
 
 def test_decision_of_a_calibrated_machine(plane):
@@ -403,11 +433,54 @@ def test_without_matplotlib(draw, monkeypatch):
         draw(*[None] * len(needed))
 
 
-def test_every_display_can_be_made_from_something_and_drawn_again():
+def test_every_display_can_be_made_from_something():
     for name in set(mercer.plots.__all__) - {"Display"}:
         display = getattr(mercer.plots, name)
         assert issubclass(display, Display)
         assert any(key.startswith("from_") for key in vars(display)), f"{name} has no from_... constructor"
+
+
+ONCE = {
+    ActiveLearningDisplay: lambda make: make([2, 9], [0.4, 0.1], band_labels=[2, 5], band=[7, 0], stops={"band": 5}),
+    DecisionDisplay: lambda make: make(
+        *np.meshgrid([0.0, 1.0], [0.0, 1.0]), np.eye(2) - 0.5, X=np.eye(2), y=None, support=[0], band=0.2
+    ),
+    FeatureWeightsDisplay: lambda make: make(["a", "b"], [1.0, -1.0], [3, 4]),
+    GramDisplay: lambda make: make.from_matrix(np.eye(4) + 0.5, [0, 1, 0, 1]),
+    GraphDisplay: lambda make: make(Graph(3, [(0, 1), (1, 2)], node_labels="COC", edge_labels="=-"), [1.0, 0.0, -1.0]),
+    HistoryDisplay: lambda make: make([0, 1], [0.0, 1.0], [1.0, 0.1]),
+    InfluenceDisplay: lambda make: make([1.0, 0.5, 0.2], [0.9, -0.5, 0.1], state=[0, 1, 2]),
+    KernelPCADisplay: lambda make: make(np.eye(2), [0.5, 0.25], y=[0, 1]),
+    KernelWeightsDisplay: lambda make: make(["a", "b"], [0.5, 0.25], scores=[0.8, 0.4], together=0.9),
+    RegressionDisplay: lambda make: make(
+        [0.0, 1.0], [0.0, 1.0], [0.1, 0.1], X=[0.5], y=[0.9], support=[0], slack=[0.3]
+    ),
+    ReliabilityDisplay: lambda make: make.from_predictions([0, 1], [0.1, 0.9]),
+    ScoreMapDisplay: lambda make: make([1, 2], [3, 4], np.eye(2), x_name="C", y_name="gamma"),
+    SequenceDisplay: lambda make: make("AB", [1.0, -1.0]),
+    SigmoidDisplay: lambda make: make.from_decision([-1.0, 0.5, 1.0, -0.2], [0, 1, 1, 0], n_groups=2),
+    TaxonomyDisplay: lambda make: make(["a", "b"], [[3, 1], [0, 2]], [2]),
+    TreeDisplay: lambda make: make.from_tree(Tree("S", ["a", "b"])),
+}
+
+
+@pytest.mark.parametrize("display", ONCE, ids=lambda display: display.__name__)
+def test_drawn_again_is_the_same_picture(display):
+    import matplotlib.pyplot as plt
+
+    def artists(figure):
+        return sorted((type(one).__name__, one.get_text() if isinstance(one, Text) else "") for one in figure.findobj())
+
+    display = ONCE[display](display)
+    first = artists(display.figure_ if hasattr(display, "figure_") else display.plot().figure_)
+    _, ax = plt.subplots(layout="constrained")
+    assert display.plot(ax) is display
+    assert display.ax_ is ax and display.figure_ is ax.figure
+    assert artists(display.figure_) == first and len(first) > 20
+
+
+def test_all_displays_are_drawn_again():
+    assert {display.__name__ for display in ONCE} == set(mercer.plots.__all__) - {"Display"}
 
 
 def test_base_draws_nothing():

@@ -106,6 +106,13 @@ def test_tube_of_a_given_width(curve):
     np.testing.assert_allclose(display.slack, np.where(machine.slack_ > machine.tol, machine.slack_, 0), atol=1e-9)
     assert display.band_name == "tube, ±0.25"
     assert display.line_.get_color() == "C3"
+    np.testing.assert_array_equal(display.line_.get_xydata(), np.column_stack([display.grid, display.mean]))
+    edge = display.band_.get_paths()[0].vertices
+    for side in (-1, 1):
+        drawn = np.column_stack([display.grid, display.mean + side * 0.25])
+        assert {tuple(point) for point in drawn} <= {tuple(point) for point in edge}
+    np.testing.assert_array_equal(display.points_.get_offsets(), np.column_stack(curve))
+    np.testing.assert_array_equal(display.support_points_.get_offsets(), np.column_stack(curve)[machine.support_])
     assert len(display.slack_lines_.get_segments()) == np.count_nonzero(display.slack)
     for (x, low), (_, high) in display.slack_lines_.get_segments():
         assert abs(abs(machine.predict([[x]])[0] - low) - 0.25) < 1e-6
@@ -226,6 +233,13 @@ def test_components_of_classes(plane):
     assert display.ax_.get_ylabel() == f"component 1, {share:.0f} % of the variance"
     assert display.ax_.get_xlabel().startswith("component 3, ")
     assert display.colorbar_ is None
+    colours = [to_rgba(colour) for colour in ("C0", "C1")]
+    assert [tuple(points.get_facecolor()[0]) for points in display.points_] == [(*c[:3], 0.8) for c in colours]
+    # However small and pale samples are, their marks in the legend are not.
+    display.plot(s=1, alpha=0.1)
+    marks = display.legend_.legend_handles
+    assert [mark.get_sizes().tolist() for mark in marks] == [[24.0]] * 2
+    assert [tuple(mark.get_facecolor()[0]) for mark in marks] == colours
 
 
 def test_components_of_numbers_and_of_nothing(plane):
@@ -234,8 +248,10 @@ def test_components_of_numbers_and_of_nothing(plane):
     display = KernelPCADisplay.from_estimator(machine, X, X[:, 0] + 0.25)
     np.testing.assert_array_equal(display.points_[0].get_array(), X[:, 0] + 0.25)
     assert display.colorbar_ is not None and display.legend_ is None
+    np.testing.assert_array_equal(display.points_[0].get_offsets(), machine.transform(X))
     display = KernelPCADisplay.from_estimator(machine, X[:5])
-    assert len(display.points_[0].get_offsets()) == 5 and display.legend_ is None
+    np.testing.assert_array_equal(display.points_[0].get_offsets(), machine.transform(X[:5]))
+    assert display.legend_ is None
 
 
 def test_components_refusals(plane):
@@ -269,6 +285,20 @@ def test_influence_is_what_training_without_a_sample_does(overlapping):
         expected = side[i] * without.decision_function(X[[i]])[0]
         np.testing.assert_allclose(display.without_sample[i], expected, atol=1e-5)
     assert (np.diff(display.influence[display.largest]) <= 0).all() and len(display.largest) == 5
+    places = np.column_stack([display.with_sample, display.without_sample])
+    for code, points in enumerate(display.points_):
+        np.testing.assert_array_equal(points.get_offsets(), places[display.state == code])
+    named = {int(text.get_text()): text.xy for text in display.ax_.texts}
+    assert set(named) == set(display.largest.tolist())
+    for i, place in named.items():
+        np.testing.assert_array_equal(place, places[i])
+    assert all(text.get_path_effects() for text in display.ax_.texts)
+    wrong = int((display.without_sample <= 0).sum())
+    assert wrong != int((display.with_sample <= 0).sum())
+    assert display.ax_.get_legend().get_title().get_text() == f"{wrong} wrong if left out"
+    low, _ = display.ax_.get_ylim()
+    (below,) = display.ax_.patches
+    np.testing.assert_allclose([below.get_y(), below.get_y() + below.get_height()], [low, 0.0], atol=1e-12)
 
 
 def test_states_are_those_of_the_multipliers(overlapping):
@@ -303,6 +333,8 @@ def test_influence_on_least_squares(curve):
     without = KernelRidge(RBF(gamma=0.5), alpha=0.1).fit(X[others], y[others])
     np.testing.assert_allclose(display.without_sample[i], y[i] - without.predict(X[[i]])[0], rtol=1e-6)
     assert (display.influence >= -1e-12).all() and display.state is None
+    places = np.column_stack([display.with_sample, display.without_sample])
+    np.testing.assert_array_equal(display.points_[0].get_offsets(), places)
     process = GaussianProcessRegressor(RBF(gamma=0.5), optimize=False).fit(X, y)
     display = InfluenceDisplay.from_estimator(process, X, y)
     np.testing.assert_allclose(display.without_sample, y - process.leave_one_out()[0], rtol=1e-12)

@@ -35,7 +35,16 @@ def test_map_of_a_calibrated_machine(overlapping, machine):
     np.testing.assert_allclose(display.group_share, (y == "yes")[order].reshape(4, 30).mean(axis=1), rtol=1e-12)
     np.testing.assert_allclose(display.group_decision, raw[order].reshape(4, 30).mean(axis=1), rtol=1e-12)
     assert display.group_size.tolist() == [30] * 4
-    assert len(display.points_[0].get_xdata()) == 60
+    for points, side, level in zip(display.points_, ("no", "yes"), (-0.04, 1.04), strict=True):
+        np.testing.assert_array_equal(points.get_xdata(), raw[y == side])
+        assert set(points.get_ydata()) == {level} and points.get_label() == side
+    np.testing.assert_array_equal(display.line_.get_xydata(), np.column_stack([display.grid, display.probability]))
+    (groups,) = display.ax_.containers
+    np.testing.assert_array_equal(
+        groups[0].get_xydata(), np.column_stack([display.group_decision, display.group_share])
+    )
+    bars = np.array(groups[2][0].get_segments())[:, :, 1]
+    np.testing.assert_allclose(bars, display.group_interval.T, atol=1e-12)
     assert display.ax_.get_ylabel() == "probability of yes"
 
 
@@ -85,6 +94,9 @@ def test_reliability_of_two_classes(rng):
     expected = sum(abs(y[bins == b].sum() - p[bins == b].sum()) for b in range(5)) / 400
     np.testing.assert_allclose(display.error, expected, rtol=1e-12)
     assert [bar.get_height() for bar in display.count_ax_.patches] == display.counts.tolist()
+    np.testing.assert_array_equal(display.line_[0].get_xydata(), np.column_stack([display.probability, display.share]))
+    np.testing.assert_allclose(np.array(display.line_[2][0].get_segments())[:, :, 1], display.interval.T, atol=1e-12)
+    np.testing.assert_array_equal(display.ax_.lines[0].get_xydata(), [[0, 0], [1, 1]])
     np.testing.assert_allclose(display.edges, [[b / 5, (b + 1) / 5] for b in range(5)], rtol=1e-12)
     assert display.ax_.get_xlabel() == "probability of True"
 
@@ -138,6 +150,8 @@ def test_curve_on_test_samples(learner, rng):
     history = learner.history_
     known = [(a.n_labels, a.band) for a in history if a.band is not None]
     assert list(zip(display.band_labels, display.band, strict=True)) == known
+    np.testing.assert_array_equal(display.line_.get_xydata(), np.column_stack([display.n_labels, display.error]))
+    np.testing.assert_array_equal(display.band_line_.get_xydata(), known)
     right = [a.predicted == a.answer for a in history]
     level = next(n for n in range(5, 61) if all(right[n - 5 : n]))
     empty = next((n for n, band in known if band == 0), None)

@@ -1,14 +1,18 @@
-"""Graphs as neighbourhoods of nodes, and as edges."""
+"""Graphs as neighbourhoods of nodes, as edges, as pairs of nodes and as small subgraphs."""
 
+from collections.abc import Iterable
+from itertools import combinations
 from typing import Any
 
 import numpy as np
+from scipy.sparse.csgraph import dijkstra
 
 from mercer import _native
 from mercer.data.graph import Graph
-from mercer.explanations.base import Pieces, take_apart
-from mercer.kernels import EdgeHistogram, VertexHistogram, WeisfeilerLehman
+from mercer.explanations.base import Pieces, check_number, take_apart
+from mercer.kernels import EdgeHistogram, Graphlet, ShortestPath, VertexHistogram, WeisfeilerLehman
 from mercer.kernels.graphs.base import as_graphs
+from mercer.kernels.graphs.counts import _bit, _shapes
 from mercer.threads import effective_n_threads
 
 __all__ = ["neighbourhoods"]
@@ -128,3 +132,91 @@ def _edge_name(piece: Graph, ends: bool) -> str:
     nodes = nodes if piece.directed else sorted(nodes)
     line = bond or "-"
     return f"{nodes[0]}{line}{'>' if piece.directed else ''}{nodes[1]}"
+
+
+@take_apart.register(ShortestPath)
+def _paths(kernel, X, support, coefficients):
+    kernel.prepare(X, support)  # checks them
+    check_number(kernel, sum(graph.n_nodes * (graph.n_nodes - 1) for graph in X))
+    owner, names, places, ways = [], [], [], []
+    # A pair of nodes adds what it would be as a graph, with one edge as long as the path; equal ones are computed once.
+    number: dict[tuple[int, int, float], int] = {}
+    pairs = []
+    for i, graph in enumerate(X):
+        labelled = kernel.node_labels and graph.node_labels is not None
+        labels = [str(label) for label in graph.node_labels] if labelled else ["o"] * graph.n_nodes
+        keys = graph._node_keys.tolist() if labelled else [0] * graph.n_nodes
+        lengths = dijkstra(graph.adjacency()) if graph.n_nodes else np.empty((0, 0))
+        reached = np.isfinite(lengths) & ~np.eye(graph.n_nodes, dtype=bool)
+        for u, v in np.argwhere(reached if graph.directed else np.triu(reached)).tolist():
+            both = []
+            for a, b in [(u, v)] if graph.directed else [(u, v), (v, u)]:
+                content = keys[a], keys[b], float(lengths[a, b])
+                if content not in number:
+                    number[content] = len(number)
+                    ends = [graph.node_labels[a], graph.node_labels[b]] if labelled else None
+                    pairs.append(Graph(2, [(0, 1)], directed=True, node_labels=ends, weights=[lengths[a, b]]))
+                both.append(number[content])
+            ways.append([both[0], both[-1], len(both)])
+            owner.append(i)
+            places.append(np.array(sorted((u, v))))
+            far = _length_name(float(lengths[u, v]), kernel.unit)
+            line = f"-{far}->" if graph.directed else f"-{far}-"
+            ends = [labels[u], labels[v]] if graph.directed else sorted([labels[u], labels[v]])
+            names.append(line.join(ends))
+    worth = kernel.dot(pairs, support, coefficients) if pairs else np.empty(0)
+    there, back, orders = np.array(ways, dtype=np.intp).reshape(-1, 3).T
+    weight = worth[there] + np.where(orders == 2, worth[back], 0.0) if pairs else np.empty(0)
+    return [Pieces(np.array(owner, dtype=np.intp), names, places, weight, np.ones(len(weight)))]
+
+
+def _length_name(length: float, unit: float | None) -> str:
+    """A length as it counts: a multiple of the unit, or all of its digits."""
+    if unit is not None:
+        return f"{np.floor(length / unit + 0.5) * unit:.12g}"
+    return f"{length:g}" if float(f"{length:g}") == length else repr(length)
+
+
+@take_apart.register(Graphlet)
+def _graphlets(kernel, X, support, coefficients):
+    kernel.prepare(X, support)  # checks them
+    shapes = _shapes(kernel.k)
+    pairs = list(combinations(range(kernel.k), 2))
+    owner, places, found = [], [], []
+    for i, graph in enumerate(X):
+        joined = np.zeros((graph.n_nodes, graph.n_nodes), dtype=bool)
+        joined[graph.edges[:, 0], graph.edges[:, 1]] = joined[graph.edges[:, 1], graph.edges[:, 0]] = True
+        for nodes in _connected(kernel, graph) if kernel.connected else combinations(range(graph.n_nodes), kernel.k):
+            code = sum(int(joined[nodes[a], nodes[b]]) << _bit(a, b) for a, b in pairs)
+            owner.append(i)
+            places.append(np.array(nodes))
+            found.append(int(shapes.codes[shapes.type_of[code]]))
+            check_number(kernel, len(owner))
+    codes, which = np.unique(np.array(found, dtype=np.int64), return_inverse=True)
+    edges = [[pair for pair in pairs if code >> _bit(*pair) & 1] for code in codes.tolist()]
+    worth = kernel.dot([Graph(kernel.k, some) for some in edges], support, coefficients) if found else np.empty(0)
+    names = [_shape_name(kernel.k, some) for some in edges]
+    which = which.reshape(-1)
+    return [
+        Pieces(np.array(owner, dtype=np.intp), [names[k] for k in which], places, worth[which], np.ones(len(which)))
+    ]
+
+
+def _connected(kernel: Graphlet, graph: Graph) -> list[tuple[int, ...]]:
+    """Sets of k nodes that are connected: each is one of k - 1 nodes and a node next to it."""
+    next_to: list[set[int]] = [set() for _ in range(graph.n_nodes)]
+    for u, v in graph.edges.tolist():
+        next_to[u].add(v)
+        next_to[v].add(u)
+    sets = {frozenset([v]) for v in range(graph.n_nodes)}
+    for _ in range(kernel.k - 1):
+        sets = {nodes | {u} for nodes in sets for v in nodes for u in next_to[v] - nodes}
+        check_number(kernel, len(sets))
+    return sorted(tuple(sorted(nodes)) for nodes in sets)
+
+
+def _shape_name(k: int, edges: Iterable[tuple[int, int]]) -> str:
+    """The edges of a small graph whose nodes are a, b, c, ...; nodes without an edge stand alone."""
+    edges = list(edges)
+    alone = set(range(k)) - {node for edge in edges for node in edge}
+    return " ".join(["abcde"[i] + "abcde"[j] for i, j in edges] + ["abcde"[i] for i in sorted(alone)])

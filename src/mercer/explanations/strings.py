@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from mercer.data.sequences import Sequences
-from mercer.explanations.base import Pieces, take_apart
+from mercer.explanations.base import Pieces, check_number, take_apart
 from mercer.kernels import (
+    AllSubsequences,
     CommonSubstrings,
+    Constant,
     FixedSubsequences,
     GappedKmer,
     GapWeighted,
@@ -20,9 +22,6 @@ from mercer.kernels import (
 )
 
 __all__ = ["substrings"]
-
-# Pieces of all samples together, each with a name and places.
-MOST_PIECES = 1_000_000
 
 
 def substrings(X: Sequence[Any], length: int) -> Iterator[tuple[int, int, Any]]:
@@ -69,7 +68,7 @@ def _mismatch(kernel, X, support, coefficients):
 def _common_substrings(kernel, X, support, coefficients):
     longest = max((len(sample) for sample in X), default=0)
     lengths = range(kernel.shortest, min(longest, kernel.longest or longest) + 1)
-    _check_number(kernel, sum(max(0, len(sample) - p + 1) for sample in X for p in lengths))
+    check_number(kernel, sum(max(0, len(sample) - p + 1) for sample in X for p in lengths))
     parts = [_windows(CommonSubstrings(kernel.decay, p, p), X, support, coefficients, p) for p in lengths]
     return parts or [_listed([], [], [], [], [])]
 
@@ -77,7 +76,7 @@ def _common_substrings(kernel, X, support, coefficients):
 def _windows(kernel: Any, X: Any, support: Any, coefficients: np.ndarray, length: int) -> Pieces:
     """Pieces of one length for a kernel that is a sum over pairs of them: each adds what it would be as a sample."""
     found = list(substrings(X, length))
-    _check_number(kernel, len(found))
+    check_number(kernel, len(found))
     weight = _worth(kernel, [piece for _, _, piece in found], support, coefficients)
     places = [np.arange(start, start + length) for _, start, _ in found]
     return _listed([i for i, _, _ in found], [_text(piece) for _, _, piece in found], places, weight, 1.0)
@@ -88,6 +87,15 @@ def _fixed_subsequences(kernel, X, support, coefficients):
     return [_spread(kernel, X, support, coefficients, kernel.p, 1.0)]
 
 
+@take_apart.register(AllSubsequences)
+def _all_subsequences(kernel, X, support, coefficients):
+    check_number(kernel, sum(2 ** len(sample) for sample in X))
+    # The empty subsequence is in every sequence, once.
+    parts = take_apart(Constant(), X, support, coefficients)
+    lengths = range(1, 1 + max((len(sample) for sample in X), default=0))
+    return [*parts, *(_spread(FixedSubsequences(p), X, support, coefficients, p, 1.0) for p in lengths)]
+
+
 @take_apart.register(GapWeighted)
 def _gap_weighted(kernel, X, support, coefficients):
     lengths = range(1 if kernel.blended else kernel.p, kernel.p + 1)
@@ -96,7 +104,7 @@ def _gap_weighted(kernel, X, support, coefficients):
 
 def _spread(kernel: Any, X: Any, support: Any, coefficients: np.ndarray, p: int, decay: float) -> Pieces:
     """Subsequences: letters in order, with gaps. As a sample such a one has itself with the value decay^p."""
-    _check_number(kernel, sum(comb(len(sample), p) for sample in X))
+    check_number(kernel, sum(comb(len(sample), p) for sample in X))
     owner, places, pieces = [], [], []
     for i, sample in enumerate(X):
         for chosen in combinations(range(len(sample)), p):
@@ -161,8 +169,3 @@ def _text(piece: Any) -> str:
     if isinstance(piece, bytes):
         return piece.decode("latin-1")
     return piece if isinstance(piece, str) else " ".join(map(str, piece))
-
-
-def _check_number(kernel: Any, n: int) -> None:
-    if n > MOST_PIECES:
-        raise ValueError(f"{kernel!r} has {n} pieces in these samples, at most {MOST_PIECES} can be listed.")

@@ -121,7 +121,10 @@ def check_support(machine: Any, n: int) -> None:
 
 def write_beside(ax: Any, places: np.ndarray, texts: Any) -> list[Any]:
     """Write short texts to the right of points, one above the other where they would overlap; limits must be set."""
+    from matplotlib.patheffects import withStroke
+
     height = 10.0  # of a line, in points
+    around = [withStroke(linewidth=2.5, foreground=ax.get_facecolor())]  # so that they are read where they meet points
     at = ax.transData.transform(places) * 72.0 / ax.figure.dpi if len(places) else places
     written: list[tuple[float, float]] = []
     drawn = []
@@ -131,5 +134,6 @@ def write_beside(ax: Any, places: np.ndarray, texts: Any) -> list[Any]:
             y += 1.0
         written.append((x, y))
         offset = (5, y - at[k][1])
-        drawn.append(ax.annotate(texts[k], places[k], offset, textcoords="offset points", fontsize=8, va="center"))
+        look = {"fontsize": 8, "va": "center", "path_effects": around}
+        drawn.append(ax.annotate(texts[k], places[k], offset, textcoords="offset points", **look))
     return drawn

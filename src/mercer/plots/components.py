@@ -144,6 +144,9 @@ class KernelPCADisplay(Display):
                 name = str(label if self.names is None else self.names[label])
                 self.points_.append(ax.scatter(*self.scores[self.y == label].T, label=name, **look))
             self.legend_ = ax.legend()
+            for handle in self.legend_.legend_handles:  # to be seen, however small or pale the samples are
+                handle.set_sizes([24.0])
+                handle.set_alpha(1.0)
         for axis, component, share in zip((ax.xaxis, ax.yaxis), self.components, self.shares, strict=True):
             axis.set_label_text(f"component {component + 1}, {_percent(share)} of the variance")
 
