@@ -1,5 +1,6 @@
 """Files of models: what they hold, what they refuse, and what a bad one says."""
 
+import errno
 import json
 import os
 import pathlib
@@ -443,6 +444,63 @@ def test_writing_is_all_or_nothing(path, monkeypatch):
         assert os.listdir(path.parent) == [path.name]
 
 
+def test_links_stay_links(path, tmp_path):
+    link = tmp_path / "latest.mercer"
+    link.symlink_to(path.name)
+    mercer.save(KernelRidge(), link)
+    assert link.is_symlink() and isinstance(mercer.load(path), KernelRidge)
+
+
+def test_a_full_disk(path):
+    """The system's own error, with the name that was asked for; what was there stays."""
+    code = "import resource, signal, sys, mercer, numpy as np; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+    code += "resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, resource.RLIM_INFINITY))\n"
+    code += "try: mercer.save(mercer.kernels.Indexed(np.eye(100)), sys.argv[1])\n"
+    code += "except OSError as error: print(error.errno, error.filename)"
+    before = path.read_bytes()
+    ran = subprocess.run([sys.executable, "-c", code, path], check=True, capture_output=True, text=True)
+    assert ran.stdout.strip() == f"{errno.EFBIG} {path}"
+    assert path.read_bytes() == before and os.listdir(path.parent) == [path.name]
+
+
+def test_errors_of_the_system_name_the_file(path, monkeypatch):
+    def fail(*_):
+        raise PermissionError(errno.EACCES, "Permission denied", "a name that nobody has given")
+
+    monkeypatch.setattr("mercer.persist.container.os.open", fail)
+    with pytest.raises(PermissionError, match=r"Permission denied: '.*machine\.mercer'"):
+        mercer.save(SVC(), path)
+
+
+@pytest.mark.parametrize("limit", ["RLIMIT_AS", "RLIMIT_DATA"])
+def test_more_than_there_is_memory_for(path, limit):
+    """A file that takes no place on disk, with an array of 16 GB that is really in it."""
+    data = path.read_bytes()
+    size = 8 + int.from_bytes(data[:8], "little")
+    header, there = json.loads(data[8:size]), len(data) - size
+    header["more"] = {"dtype": "U8", "shape": [2**34], "data_offsets": [there, there + 2**34]}
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data[size:])
+    os.truncate(path, 8 + len(text) + there + 2**34)
+    code = f"import resource, sys, mercer; resource.setrlimit(resource.{limit}, (2**33, resource.RLIM_INFINITY))\n"
+    code += "try: mercer.load(sys.argv[1])\n"
+    code += "except mercer.errors.ModelFileError as error: print(error)"
+    ran = subprocess.run([sys.executable, "-c", code, path], check=True, capture_output=True, text=True)
+    assert ran.stdout.strip() == f"{path} has {path.stat().st_size} bytes, more than there is memory for."
+
+
+def test_writers_and_readers_at_once(path):
+    """Readers see one model or the other, whole; no writer leaves anything behind."""
+    code = "import sys, mercer\n"
+    code += "for _ in range(30): mercer.save(mercer.SVC(C=float(sys.argv[2])), sys.argv[1])"
+    writers = [subprocess.Popen([sys.executable, "-c", code, path, C]) for C in ("1.0", "2.0")]
+    seen = set()
+    while any(writer.poll() is None for writer in writers):
+        seen.add(mercer.load(path).C)
+    assert [writer.wait() for writer in writers] == [0, 0]
+    assert seen <= {1.0, 2.0, 3.0} and os.listdir(path.parent) == [path.name]
+
+
 def test_rights_of_files(path, tmp_path):
     path.chmod(0o640)
     mercer.save(SVC(), path)
@@ -467,6 +525,14 @@ def test_paths(path, tmp_path):
         mercer.save(SVC(), tmp_path / "nowhere" / "machine.mercer")
     with pytest.raises(IsADirectoryError, match="is a folder; give the name of a file"):
         mercer.save(SVC(), tmp_path)
+    for name in ("", "new/", "a\0b"):
+        with pytest.raises(ValueError, match="path must be the name of a file, got"):
+            mercer.save(SVC(), name)
+    long = os.fsencode(tmp_path / ("x" * 250))
+    assert mercer.save(SVC(), long) == os.fsdecode(long)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(FileExistsError, match="is no regular file; give the name of a file"):
+        mercer.save(SVC(), tmp_path / "pipe")
 
 
 def test_foreign_files(tmp_path):

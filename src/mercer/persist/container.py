@@ -7,12 +7,13 @@ arrays.
 
 import hashlib
 import json
+import math
 import os
 import re
 import secrets
 import stat
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,8 @@ WRAPPED = re.compile(r'\{"sha256":"([0-9a-f]{64})","model":(\{.*\})\}', re.DOTAL
 DTYPES = {name: np.dtype(text) for text, name in TENSOR_KINDS.items()}
 # safetensors refuses headers that are larger.
 LARGEST_HEADER = 100_000_000
+# How it tells of errors of the system.
+OF_SYSTEM = re.compile(r"\(os error (\d+)\)")
 
 Check = Callable[[str, dict[str, Any]], None]
 
@@ -36,26 +39,54 @@ Check = Callable[[str, dict[str, Any]], None]
 def write(path: str, document: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     """Write a file, under another name until it is complete."""
     text = _wrapped({**document, "arrays": _digest(arrays)})
-    folder, name = os.path.split(os.path.abspath(path))
-    if not os.path.isdir(folder):
-        raise FileNotFoundError(f"There is no folder {folder} to write {name} to.")
+    _check_place(path)
+    target = os.path.realpath(path)  # a link stays a link
+    folder = os.path.dirname(target)
+    part = os.path.join(folder, f".mercer-{secrets.token_hex(8)}.part")
+    with _naming(path):
+        # Made here, so that it is this process' own, and to learn the rights of new files.
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        try:
+            rights = os.stat(target if os.path.exists(target) else part).st_mode
+            save_file(arrays, part, metadata={KEY: text})
+            os.chmod(part, stat.S_IMODE(rights))
+            with open(part, "rb+") as file:
+                os.fsync(file.fileno())
+            os.replace(part, target)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(part)
+            raise
+    _sync_folder(folder)
+
+
+def _check_place(path: str) -> None:
+    """Refuse what is no place for a file; devices and pipes would be replaced by one."""
+    folder, name = os.path.split(path)
     if os.path.isdir(path):
         raise IsADirectoryError(f"{path} is a folder; give the name of a file.")
-    part = os.path.join(folder, f".{name}.{secrets.token_hex(8)}.part")
-    # Made here, so that it is this process' own, and to learn the rights of new files.
-    os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    if not name or "\0" in path:
+        raise ValueError(f"path must be the name of a file, got {path!r}.")
+    if not os.path.isdir(folder or os.curdir):
+        raise FileNotFoundError(f"There is no folder {os.path.abspath(folder)} to write {name} to.")
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise FileExistsError(f"{path} is no regular file; give the name of a file.")
+
+
+@contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """Errors of the system name the file that was asked for, also where they pass through safetensors."""
     try:
-        rights = os.stat(path if os.path.exists(path) else part).st_mode
-        save_file(arrays, part, metadata={KEY: text})
-        os.chmod(part, stat.S_IMODE(rights))
-        with open(part, "rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(part, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(part)
-        raise
-    _sync_folder(folder)
+        yield
+    except SafetensorError as error:
+        number = OF_SYSTEM.search(str(error))
+        if number is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1])), path) from error
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, path) from error
 
 
 def _wrapped(document: dict[str, Any]) -> str:
@@ -96,7 +127,11 @@ def read(path: str, check: Check) -> tuple[dict[str, Any], dict[str, np.ndarray]
     """The document and the arrays."""
     with _opened(path) as file:
         document = _document(path, file, check)
-        _described(path, file)
+        sizes = [np.dtype(kind).itemsize * math.prod(shape) for kind, shape in _described(path, file).values()]
+        try:
+            np.empty(sum(sizes), dtype=np.uint8)  # safetensors would not survive it
+        except MemoryError as error:
+            raise _too_large(path) from error
         arrays = {name: file.get_tensor(name) for name in _names(file)}
     if _digest(arrays) != document.get("arrays"):
         raise DamagedFileError(f"{path} is damaged: its arrays are not those that were written.")
@@ -116,6 +151,12 @@ def _opened(path: str) -> Any:
         return safe_open(path, framework="numpy")
     except SafetensorError as error:
         raise _not_safetensors(path, error) from error
+    except MemoryError as error:
+        raise _too_large(path) from error
+
+
+def _too_large(path: str) -> ModelFileError:
+    return ModelFileError(f"{path} has {os.path.getsize(path)} bytes, more than there is memory for.")
 
 
 def _not_safetensors(path: str, error: Exception) -> ModelFileError:

@@ -43,6 +43,8 @@ def save(model: Any, path: Any) -> str:
     ------
     mercer.errors.UnsavableError
         If the model holds something that files do not, such as a Python function.
+    OSError
+        If the file cannot be written; what was there before stays.
 
     See Also
     --------
@@ -67,7 +69,7 @@ def save(model: Any, path: Any) -> str:
     """
     if isinstance(model, type) or not hasattr(model, "__dict__") or type(model).__module__ == "builtins":
         raise TypeError(f"model must be an estimator or another object of mercer, got {model!r}.")
-    path = os.fspath(path)
+    path = os.fsdecode(path)
     encoder = Encoder()
     name = type(model).__name__
     root = encoder.value(model, name)
@@ -125,12 +127,14 @@ def load(path: Any) -> Any:
     ...     mercer.load(mercer.save(mercer.SVC(C=3.0), os.path.join(folder, "machine.mercer")))
     SVC(C=3.0)
     """
-    document, arrays = read(os.fspath(path), _check_format)
+    document, arrays = read(os.fsdecode(path), _check_format)
     with np.errstate(all="ignore"):
         try:
             return Decoder(document.get("nodes"), arrays).root(document.get("root"))
         except ModelFileError as error:
-            raise ModelFileError(f"{os.fspath(path)} holds no model of mercer {mercer.__version__}: {error}") from error
+            raise ModelFileError(
+                f"{os.fsdecode(path)} holds no model of mercer {mercer.__version__}: {error}"
+            ) from error
 
 
 def describe(path: Any) -> dict[str, Any]:
@@ -161,7 +165,7 @@ def describe(path: Any) -> dict[str, Any]:
     >>> about["arrays"]["support_vectors_"]
     ('float64', (2, 1))
     """
-    path = os.fspath(path)
+    path = os.fsdecode(path)
     document, arrays = read_header(path, _check_format)
     summary = document.get("summary")
     if not isinstance(summary, dict) or not isinstance(summary.get("parameters"), dict):
