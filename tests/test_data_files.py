@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import os
 import pickle
 
 import numpy as np
@@ -12,7 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
+from mercer import save
 from mercer.data import column_kinds, read_fasta, read_svmlight, read_table, write_svmlight
+from mercer.data.files import replacing, write_text
 from mercer.errors import FormatError
 from mercer.kernels import RBF, On, Spectrum
 
@@ -180,6 +183,40 @@ def test_fasta_labels(tmp_path):
         read_fasta(stream(">a\nac\n>b\ngt\n", "t.fa"), stream("a 1\n", "labels.txt"))
     with pytest.raises(FormatError, match=r"labels.txt, line 1: 3 fields"):
         read_fasta(stream(">a\nac\n"), stream("a 1 2\n", "labels.txt"))
+
+
+# --- writing ----------------------------------------------------------------------------------------------
+
+
+def test_what_was_there_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch):
+    path, link = tmp_path / "t.txt", tmp_path / "link.txt"
+    write_text(path, "old")
+    path.chmod(0o640)
+    link.symlink_to(path)
+    with pytest.raises(RuntimeError), replacing(path) as part:
+        part.write_text("half")
+        raise RuntimeError
+    assert path.read_text() == "old" and len(list(tmp_path.iterdir())) == 2
+    write_text(link, "new")
+    assert link.is_symlink() and path.read_text() == "new" and path.stat().st_mode & 0o777 == 0o640
+    with pytest.raises(FileNotFoundError, match=r"There is no folder .*nowhere to write t\.txt to"):
+        write_text(tmp_path / "nowhere" / "t.txt", "")
+    with pytest.raises(IsADirectoryError, match="is a folder"):
+        write_text(tmp_path, "")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+@pytest.mark.parametrize("writer", [lambda path: write_text(path, "x"), lambda path: save(RBF(), path)])
+def test_pipes_are_written_to_and_not_replaced(tmp_path, writer):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        writer(pipe)
+        assert os.read(reading, 100)
+    finally:
+        os.close(reading)
+    assert pipe.is_fifo() and [path.name for path in tmp_path.iterdir()] == ["pipe"]
 
 
 def test_errors_travel():

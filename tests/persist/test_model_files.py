@@ -436,7 +436,7 @@ def test_writing_is_all_or_nothing(path, monkeypatch):
 
     for name in ("replace", "fsync"):
         with monkeypatch.context() as patch:
-            patch.setattr(f"mercer.persist.container.os.{name}", fail)
+            patch.setattr(f"mercer.data.files.os.{name}", fail)
             with pytest.raises(OSError, match="no space left"):
                 mercer.save(KernelRidge().fit(X, X[:, 0]), path)
         assert path.read_bytes() == before

@@ -16,7 +16,7 @@ from mercer.cli.samples import Samples, read_samples
 from mercer.cli.wishes import Reading
 from mercer.compat.libsvm import read_model, write_model
 from mercer.data import write_svmlight
-from mercer.data.files import suffix_of, write_text
+from mercer.data.files import replacing, suffix_of, write_text
 from mercer.data.svmlight import shortest
 from mercer.extras import require
 
@@ -116,14 +116,9 @@ def _fasta(samples: Samples, target: str | None) -> str:
 def _write_table(columns: dict[str, np.ndarray], destination: str, suffix: str) -> None:
     if suffix == ".parquet":
         pa, parquet = require("pyarrow", "A Parquet file"), require("pyarrow.parquet", "A Parquet file")
-        sink = pa.BufferOutputStream()
-        parquet.write_table(pa.table({name: pa.array(values.tolist()) for name, values in columns.items()}), sink)
-        part = Path(f"{destination}.part")
-        try:
-            part.write_bytes(sink.getvalue().to_pybytes())
-            part.replace(destination)
-        finally:
-            part.unlink(missing_ok=True)
+        table = pa.table({name: pa.array(values.tolist()) for name, values in columns.items()})
+        with replacing(destination) as part:
+            parquet.write_table(table, part)
         return
     buffer = io.StringIO()
     writer = csv.writer(buffer, delimiter="\t" if suffix == ".tsv" else ",", lineterminator="\n")

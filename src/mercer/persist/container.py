@@ -9,16 +9,15 @@ import hashlib
 import json
 import os
 import re
-import secrets
 import stat
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import save, save_file
 
+from mercer.data.files import replacing
 from mercer.errors import DamagedFileError, ForeignFileError, ModelFileError
 from mercer.persist.values import TENSOR_KINDS
 
@@ -36,26 +35,12 @@ Check = Callable[[str, dict[str, Any]], None]
 def write(path: str, document: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     """Write a file, under another name until it is complete."""
     text = _wrapped({**document, "arrays": _digest(arrays)})
-    folder, name = os.path.split(os.path.abspath(path))
-    if not os.path.isdir(folder):
-        raise FileNotFoundError(f"There is no folder {folder} to write {name} to.")
-    if os.path.isdir(path):
-        raise IsADirectoryError(f"{path} is a folder; give the name of a file.")
-    part = os.path.join(folder, f".{name}.{secrets.token_hex(8)}.part")
-    # Made here, so that it is this process' own, and to learn the rights of new files.
-    os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-    try:
-        rights = os.stat(path if os.path.exists(path) else part).st_mode
-        save_file(arrays, part, metadata={KEY: text})
-        os.chmod(part, stat.S_IMODE(rights))
-        with open(part, "rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(part, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(part)
-        raise
-    _sync_folder(folder)
+    metadata = {KEY: text}
+    with replacing(path) as part:
+        if part.is_file():
+            save_file(arrays, part, metadata=metadata)
+        else:  # a device, which save_file would replace
+            part.write_bytes(save(arrays, metadata=metadata))
 
 
 def _wrapped(document: dict[str, Any]) -> str:
@@ -64,16 +49,6 @@ def _wrapped(document: dict[str, Any]) -> str:
     if len(text) > LARGEST_HEADER // 2:
         raise ModelFileError(f"The model has {len(text)} bytes beside its arrays, more than a file can hold.")
     return text
-
-
-def _sync_folder(folder: str) -> None:
-    """The new name is on disk, too; where folders cannot be opened, the system sees to it."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def _digest(arrays: dict[str, np.ndarray]) -> str:
