@@ -36,6 +36,10 @@ def test_columns_and_lines():
     assert table["c"].tolist() == ["x", "y\nz", None]
     assert np.array_equal(table["d"], [1, np.nan, 7], equal_nan=True)
     assert table.lines.tolist() == [2, 4, 6]
+    assert read_table(stream("well,x\n1_1,1\n1_2,2\n"))["well"].tolist() == [
+        "1_1",
+        "1_2",
+    ]  # Python reads 12
 
 
 @pytest.mark.parametrize(
@@ -89,6 +93,23 @@ def test_parquet_types(tmp_path):
     pd.DataFrame({"d": pd.to_datetime(["2020-01-01"])}).to_parquet(tmp_path / "d.parquet")
     with pytest.raises(FormatError, match="column 'd' has values of type timestamp"):
         read_table(tmp_path / "d.parquet")
+
+
+def test_damaged_parquet_is_named(tmp_path, rng):
+    pd.DataFrame({"a": np.arange(50.0), "b": ["x", "yy"] * 25}).to_parquet(tmp_path / "t.parquet")
+    whole = (tmp_path / "t.parquet").read_bytes()
+    refused = 0
+    for _ in range(60):
+        data = bytearray(whole)
+        data[rng.integers(4, len(data) - 4)] ^= 1 << rng.integers(8)
+        (tmp_path / "t.parquet").write_bytes(data)
+        try:
+            read_table(tmp_path / "t.parquet")
+        except FormatError as error:
+            refused += 1
+            assert "no readable Parquet file" in str(error) or "column" in str(error) or "UTF-8" in str(error)
+            assert "\n" not in str(error)
+    assert refused > 5
 
 
 def test_tables_go_into_kernels():
@@ -165,6 +186,7 @@ def test_both_readers_agree_and_write(tmp_path, rng):
 
     slowly, targets = _read_slowly((tmp_path / "t.svm").read_text(), "t", 5, 1)
     assert np.array_equal(slowly.toarray(), X) and np.array_equal(targets, y)
+    assert slowly.indices.dtype == slowly.indptr.dtype == np.int32
     with pytest.raises(FormatError, match="where there are 2"):
         read_svmlight(tmp_path / "t.svm", n_features=2)
 

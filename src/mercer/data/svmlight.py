@@ -89,10 +89,10 @@ def _read_slowly(text: str, name: str, n_features: int | None, first: int) -> tu
     if not targets:
         raise FormatError("there are no samples, only comments.", name)
     width = max(columns, default=-1) + 1 if n_features is None else n_features
-    shape = (len(targets), width)
-    return csr_array((np.array(values, dtype=np.float64), np.array(columns, dtype=np.int64), starts), shape=shape), (
-        np.array(targets)
-    )
+    # 32 bits where they suffice: scikit-learn's machines take no others.
+    parts = np.array(values, dtype=np.float64), np.array(columns, dtype=np.int32), np.array(starts, dtype=np.int32)
+    X = csr_array(parts, shape=(len(targets), width))
+    return X, np.array(targets)
 
 
 def parse_entries(entries: list[str], name: str, line: int, first: int = 1) -> Iterator[tuple[int, float]]:
