@@ -186,7 +186,7 @@ def test_both_readers_agree_and_write(tmp_path, rng):
 
     slowly, targets = _read_slowly((tmp_path / "t.svm").read_text(), "t", 5, 1)
     assert np.array_equal(slowly.toarray(), X) and np.array_equal(targets, y)
-    assert slowly.indices.dtype == slowly.indptr.dtype == np.int32
+    assert again.indices.dtype == again.indptr.dtype == np.int32
     with pytest.raises(FormatError, match="where there are 2"):
         read_svmlight(tmp_path / "t.svm", n_features=2)
 

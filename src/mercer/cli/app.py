@@ -4,14 +4,13 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import click
 
 import mercer
 from mercer.cli.libsvm import libsvm
-from mercer.cli.outcomes import DATA, FAILED, GOOD, INTERRUPTED, MODEL, USAGE, CommandError
+from mercer.cli.outcomes import DATA, FAILED, GOOD, INTERRUPTED, MODEL, USAGE, CommandError, check_folder
 from mercer.cli.wishes import FORMATS, Reading, Wish
 from mercer.errors import FormatError, ModelFileError
 
@@ -178,6 +177,8 @@ def reading_of(values: dict[str, Any]) -> Reading:
     known = {name: values.pop(name) for name in ("delimiter", "header", "labels", "missing")}
     delimiter = known.pop("delimiter")
     delimiter = {"tab": "\t", "\\t": "\t"}.get(delimiter, delimiter)
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in '\r\n"'):
+        raise CommandError(f"--delimiter must be one character, or 'tab', got {delimiter!r}.", USAGE)
     return Reading(format=values.pop("format_"), kinds=kinds, delimiter=delimiter, **known)
 
 
@@ -204,8 +205,7 @@ def learn_and_save(wish: Wish) -> Any:
     """What was learnt, in its file where one was named."""
     from mercer.cli.learning import learn
 
-    if wish.output is not None and not (folder := Path(wish.output).resolve().parent).is_dir():
-        raise CommandError(f"There is no folder {folder} to save {wish.output} in.", USAGE)  # before hours of learning
+    check_folder(wish.output)
     lesson = learn(wish)
     if wish.output is not None:
         mercer.save(lesson.model, wish.output)

@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 import mercer
 from mercer.cli.learning import machine_of
 from mercer.cli.models import is_libsvm, is_mercer
-from mercer.cli.outcomes import DATA, GOOD, MODEL, USAGE, CommandError
+from mercer.cli.outcomes import DATA, GOOD, MODEL, USAGE, CommandError, check_folder
 from mercer.cli.samples import Samples, read_samples
 from mercer.cli.wishes import Reading
 from mercer.compat.libsvm import read_model, write_model
@@ -27,6 +27,7 @@ DATA_SUFFIXES = (".csv", ".tsv", ".parquet", ".svm", ".svmlight", ".libsvm", ".f
 
 def convert_file(source: str, destination: str, target: str | None, reading: Reading) -> int:
     """Write the content of a file in another format."""
+    check_folder(destination)
     suffix = suffix_of(destination)
     if source != "-" and Path(source).is_file():
         if is_libsvm(source):

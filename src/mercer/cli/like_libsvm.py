@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from mercer.cli.outcomes import DATA, GOOD, MODEL, USAGE, CommandError
+from mercer.cli.outcomes import DATA, GOOD, MODEL, USAGE, CommandError, check_folder
 from mercer.compat.libsvm import as_machine, as_model, format_model, parse_model
 from mercer.compat.libsvm.machines import MACHINES, Order, pair_values
 from mercer.compat.libsvm.model import TYPES, Model
@@ -55,6 +55,8 @@ def train_as_libsvm(arguments: tuple[str, ...]) -> int:
             "train takes a training file and, if you like, a model file: mercer libsvm train --help", USAGE
         )
     _check(options)
+    path = files[1] if len(files) == 2 else f"{Path(files[0]).name}.model"
+    check_folder(path)
     X, y = _problem(files[0], options)
     labels = _labels(y) if options.s < 2 else []
     if options.v is not None:
@@ -69,7 +71,7 @@ def train_as_libsvm(arguments: tuple[str, ...]) -> int:
     model = as_model(machine, labels or None)
     if options.b and options.s > 2:
         model = Model(**{**vars(model), "prob_a": np.array([_spread(options, X, y)])})
-    write_text(files[1] if len(files) == 2 else f"{Path(files[0]).name}.model", format_model(model))
+    write_text(path, format_model(model))
     return GOOD
 
 
@@ -141,8 +143,8 @@ def _lighter(X: csr_array) -> Any:
 
 def _labels(y: np.ndarray) -> list[int]:
     """Classes in LIBSVM's order: of appearance, but 1 before -1."""
-    if (y != np.round(y)).any():
-        raise CommandError(f"Classes must be integers, got {y[y != np.round(y)][0]:g}.", DATA)
+    if (bad := (y != np.round(y)) | (np.abs(y) >= 1 << 31)).any():
+        raise CommandError(f"Classes must be integers of 32 bits, got {y[bad][0]:g}.", DATA)
     _, first = np.unique(y, return_index=True)
     found = [int(y[k]) for k in np.sort(first)]
     if len(found) < 2:
