@@ -12,6 +12,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from mercer.cli.outcomes import DATA, GOOD, MODEL, USAGE, CommandError, check_folder
+from mercer.compat.layout import pairs_of
 from mercer.compat.libsvm import as_machine, as_model, format_model, parse_model
 from mercer.compat.libsvm.machines import MACHINES, Order, pair_values
 from mercer.compat.libsvm.model import TYPES, Model
@@ -112,6 +113,7 @@ def _check(options: Training) -> None:
         (options.p >= 0, "-p must be >= 0", options.p),
         (options.m > 0, "-m must be > 0", options.m),
         (options.e > 0, "-e must be > 0", options.e),
+        (options.h in (0, 1), "-h must be 0 or 1", options.h),
         (options.b in (0, 1), "-b must be 0 or 1", options.b),
         (options.v is None or options.v >= 2, "-v must be at least 2", options.v),
         (not (options.b and options.s == 2), "-b 1 is not there for one-class machines (-s 2)", options.b),
@@ -182,20 +184,29 @@ def _tell(machine: Any, options: Training, labels: list[int], n: int) -> None:
     """What svm-train prints of every problem."""
     parts = machine.result_.parts or (machine.result_,)
     order = Order(labels).row if labels else [0]
+    classes, pairs = sorted(labels), pairs_of(len(labels))  # positive coefficients are of the larger class of a pair
     for rho, k in zip(as_model(machine, labels or None).rho, order, strict=True):
         part, row = parts[k], machine.dual_coef_[[k]]
-        own = np.abs(row.data if issparse(row) else row[0])
-        largest = own.max(initial=0.0)
+        values = row.data if issparse(row) else row[0]
+        own, objective = np.abs(values), part.objective
+        bounds = np.full(len(own), options.c if options.s in (0, 3, 4) else own.max(initial=0.0))
         print(f"*\noptimization finished, #iter = {part.n_iter}")
-        if options.s in (0, 3):
-            print(f"nu = {part.a.sum() / (options.c * (len(part.a) if options.s == 0 else n)):f}")
+        if options.s == 0:
+            low, high = (options.c * options.weights.get(classes[c], 1.0) for c in pairs[k])
+            bounds = np.where(values > 0, high, low)
+            if low == high:  # as svm-train, which says nothing for unequal costs
+                print(f"nu = {part.a.sum() / (low * len(part.a)):f}")
         elif options.s == 1:
-            print(f"C = {largest:f}")
+            # LIBSVM divides the multipliers, whose sum is nu n, by the margin, and says what C would have done it.
+            price = own.sum() / (options.n * len(part.a))
+            objective, bounds = objective * price**2, np.full(len(own), price)
+            print(f"C = {price:f}")
+        elif options.s == 3:
+            print(f"nu = {part.a.sum() / (options.c * n):f}")
         elif options.s == 4:
             print(f"epsilon = {machine.epsilon_:f}")
-        bound = options.c if options.s in (0, 3, 4) else largest
-        at_bound = np.count_nonzero(own >= bound * (1 - 1e-9))
-        print(f"obj = {part.objective:f}, rho = {rho:f}\nnSV = {np.count_nonzero(own)}, nBSV = {at_bound}")
+        at_bound = np.count_nonzero((own > 0) & (own >= bounds * (1 - 1e-9)))
+        print(f"obj = {objective:f}, rho = {rho:f}\nnSV = {np.count_nonzero(own)}, nBSV = {at_bound}")
     if options.s < 2:
         print(f"Total nSV = {len(machine.support_)}")
 
