@@ -1,6 +1,6 @@
 """Which kernel, machine and grid suit the samples, where the command line does not say."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from mercer.kernels import RBF, Kernel, On, Spectrum, WeightedDegree, Weisfeiler
 from mercer.selection import TablePreparation
 from mercer.selection.grid import PRICES, WIDTHS
 
-__all__ = ["Recipe", "check_targets", "default_kernel", "find_machine", "grid_for", "make_recipe"]
+__all__ = ["Recipe", "check_targets", "default_kernel", "find_machine", "grid_for", "machines", "make_recipe"]
 
 USUAL = {"classification": "SVC", "regression": "SVR", "novelty": "OneClassSVM"}
 # Sequences of one length, up to this one, are taken to be aligned: places count, not only pieces.
@@ -187,9 +187,14 @@ def find_machine(name: str, task: str) -> Any:
     classes = [own for own in dir(mercer) if own[0].isupper()]
     kind: Any = getattr(mercer, {own.lower(): own for own in classes}.get(name.lower(), ""), None)
     if not _suits(kind, suits):
-        others = ", ".join(sorted(own for own in classes if _suits(getattr(mercer, own), suits)))
-        raise CommandError(f"There is no machine {name!r} for {task}; there are {others}.", USAGE)
+        raise CommandError(f"There is no machine {name!r} for {task}; there are {', '.join(machines(suits))}.", USAGE)
     return kind
+
+
+def machines(suits: Callable[[Any], bool] | None = None) -> list[str]:
+    """The names of the machines for a task, or for any."""
+    suits = suits or (lambda machine: is_classifier(machine) or is_regressor(machine) or is_outlier_detector(machine))
+    return sorted(own for own in dir(mercer) if own[0].isupper() and _suits(getattr(mercer, own), suits))
 
 
 def _suits(kind: Any, suits: Any) -> bool:
