@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import os
 import pickle
 
 import numpy as np
@@ -12,7 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
+from mercer import save
 from mercer.data import column_kinds, read_fasta, read_svmlight, read_table, write_svmlight
+from mercer.data.files import replacing, write_text
 from mercer.errors import FormatError
 from mercer.kernels import RBF, On, Spectrum
 
@@ -33,6 +36,10 @@ def test_columns_and_lines():
     assert table["c"].tolist() == ["x", "y\nz", None]
     assert np.array_equal(table["d"], [1, np.nan, 7], equal_nan=True)
     assert table.lines.tolist() == [2, 4, 6]
+    assert read_table(stream("well,x\n1_1,1\n1_2,2\n"))["well"].tolist() == [
+        "1_1",
+        "1_2",
+    ]  # Python reads 12
 
 
 @pytest.mark.parametrize(
@@ -86,6 +93,23 @@ def test_parquet_types(tmp_path):
     pd.DataFrame({"d": pd.to_datetime(["2020-01-01"])}).to_parquet(tmp_path / "d.parquet")
     with pytest.raises(FormatError, match="column 'd' has values of type timestamp"):
         read_table(tmp_path / "d.parquet")
+
+
+def test_damaged_parquet_is_named(tmp_path, rng):
+    pd.DataFrame({"a": np.arange(50.0), "b": ["x", "yy"] * 25}).to_parquet(tmp_path / "t.parquet")
+    whole = (tmp_path / "t.parquet").read_bytes()
+    refused = 0
+    for _ in range(60):
+        data = bytearray(whole)
+        data[rng.integers(4, len(data) - 4)] ^= 1 << rng.integers(8)
+        (tmp_path / "t.parquet").write_bytes(data)
+        try:
+            read_table(tmp_path / "t.parquet")
+        except FormatError as error:
+            refused += 1
+            assert "no readable Parquet file" in str(error) or "column" in str(error) or "UTF-8" in str(error)
+            assert "\n" not in str(error)
+    assert refused > 5
 
 
 def test_tables_go_into_kernels():
@@ -162,6 +186,7 @@ def test_both_readers_agree_and_write(tmp_path, rng):
 
     slowly, targets = _read_slowly((tmp_path / "t.svm").read_text(), "t", 5, 1)
     assert np.array_equal(slowly.toarray(), X) and np.array_equal(targets, y)
+    assert again.indices.dtype == again.indptr.dtype == np.int32
     with pytest.raises(FormatError, match="where there are 2"):
         read_svmlight(tmp_path / "t.svm", n_features=2)
 
@@ -180,6 +205,40 @@ def test_fasta_labels(tmp_path):
         read_fasta(stream(">a\nac\n>b\ngt\n", "t.fa"), stream("a 1\n", "labels.txt"))
     with pytest.raises(FormatError, match=r"labels.txt, line 1: 3 fields"):
         read_fasta(stream(">a\nac\n"), stream("a 1 2\n", "labels.txt"))
+
+
+# --- writing ----------------------------------------------------------------------------------------------
+
+
+def test_what_was_there_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch):
+    path, link = tmp_path / "t.txt", tmp_path / "link.txt"
+    write_text(path, "old")
+    path.chmod(0o640)
+    link.symlink_to(path)
+    with pytest.raises(RuntimeError), replacing(path) as part:
+        part.write_text("half")
+        raise RuntimeError
+    assert path.read_text() == "old" and len(list(tmp_path.iterdir())) == 2
+    write_text(link, "new")
+    assert link.is_symlink() and path.read_text() == "new" and path.stat().st_mode & 0o777 == 0o640
+    with pytest.raises(FileNotFoundError, match=r"There is no folder .*nowhere to write t\.txt to"):
+        write_text(tmp_path / "nowhere" / "t.txt", "")
+    with pytest.raises(IsADirectoryError, match="is a folder"):
+        write_text(tmp_path, "")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+@pytest.mark.parametrize("writer", [lambda path: write_text(path, "x"), lambda path: save(RBF(), path)])
+def test_pipes_are_written_to_and_not_replaced(tmp_path, writer):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        writer(pipe)
+        assert os.read(reading, 100)
+    finally:
+        os.close(reading)
+    assert pipe.is_fifo() and [path.name for path in tmp_path.iterdir()] == ["pipe"]
 
 
 def test_errors_travel():

@@ -9,6 +9,7 @@ from numpy.testing import assert_array_equal
 from mercer.data import Graph
 from mercer.datasets import StandInWarning, find_file, load_dataset
 from mercer.datasets.files import STAND_INS
+from mercer.errors import FormatError
 
 
 @pytest.fixture(autouse=True)
@@ -92,14 +93,25 @@ def test_table_without_labels(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "cloud.csv must begin with the names of its columns, and is empty"),
-        ("a,b,class\n1,2,x\n1,2\n", "cloud.csv, line 3, has 2 cells where the header has 3"),
+        ("", r"cloud\.csv: the file is empty"),
+        ("a,b,class\n", r"cloud\.csv: there are no rows"),
+        ("a,b,class\n1,2,x\n1,2\n", r"cloud\.csv, line 3: 2 fields, where the first line has 3"),
+        ("a,b,class\n1,2,x\n1,2,\n", r"cloud\.csv, line 3: 'class' is missing"),
+        ("a,target\n1,2\n1,x\n", r"cloud\.csv, line 3: column 'target': 'x' is no number"),
+        ("a,class\n" + "1,x\n" * 20 + "b,x\n", r"cloud\.csv, line 22: column 'a': 'b' is no number, though 20"),
+        ("a,class\n1,\xff\0\n", r"cloud\.csv, line 2: this is no text"),
     ],
 )
 def test_bad_tables(tmp_path, text, message):
     write(tmp_path, "cloud.csv", text)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(FormatError, match=message):
         load_dataset("cloud", folder=tmp_path)
+
+
+def test_strings_of_digits_stay_strings(tmp_path):
+    write(tmp_path, "codes.csv", "id,sequence,class\n01,007,a\n02,,b\n")
+    codes = load_dataset("codes", folder=tmp_path)
+    assert codes.data == ["007", ""] and codes.columns == {"id": ["01", "02"]}
 
 
 def test_parts_must_agree(tmp_path):
@@ -120,6 +132,9 @@ def test_svmlight(tmp_path):
     assert text.target.dtype.kind == "i"
     write(tmp_path, "values.svm", "0.5 1:1\n")
     assert load_dataset("values", folder=tmp_path).target.tolist() == [0.5]
+    write(tmp_path, "wrong.svm", "1 1:1\n1 2:1 x\n")
+    with pytest.raises(FormatError, match=r"wrong\.svm, line 2: 'x' is no entry"):
+        load_dataset("wrong", folder=tmp_path)
 
 
 @pytest.mark.parametrize("place", ["graphs/PAIR", "PAIR"])

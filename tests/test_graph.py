@@ -14,6 +14,7 @@ from scipy.sparse import coo_array, csr_array
 from sklearn.base import clone
 
 from mercer.data import Graph, read_tu_dortmund
+from mercer.errors import FormatError
 from mercer.kernels import Diffusion
 
 EDGES = [(2, 0), (1, 2), (3, 3)]
@@ -307,16 +308,25 @@ def test_read_tu_dortmund_with_little(tmp_path):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"node_labels": "1\n"}, "node_labels.txt has 1 lines where 6 are expected"),
-        ({"edge_labels": "0\n1\n1\n1\n2\n2\n"}, "edge_labels.txt says different things"),
-        ({"A": "1, 2\n2, 1\n2, 3\n3, 2\n3, 4\n4, 3\n"}, "nodes of different graphs"),
-        ({"A": "1, 2\n2, 1\n2, 3\n3, 2\n4, 9\n9, 4\n"}, "nodes from 1 to 9, there are 6"),
-        ({"graph_indicator": "1\n2\n1\n2\n2\n4\n"}, "must be ascending"),
-        ({"edge_attributes": "1, 2\n" * 6}, "2 numbers for an edge"),
+        ({"node_labels": "1\n"}, r"_node_labels\.txt\.gz: 1 lines, where .*_graph_indicator\.txt has 6"),
+        ({"edge_labels": "0\n1\n1\n1\n2\n2\n"}, r"_edge_labels\.txt, line 2: this says something else of an edge"),
+        ({"A": "1, 2\n2, 1\n\n2, 3\n3, 2\n3, 4\n4, 3\n"}, r"_A\.txt\.gz, line 6: .* of the graphs 1 and 2"),
+        ({"A": "1, 2\n2, 1\n2, 3\n3, 2\n4, 9\n9, 4\n"}, r"line 5: node 9, where there are nodes from 1 to 6"),
+        ({"A": "1, 2\n2, 1\n2, 3\n3, 2\n4\n5, 4\n"}, "line 5: 1 numbers, where the first line has 2"),
+        ({"A": "1, 2\n2, 1\n2, x\n3, 2\n4, 5\n5, 4\n"}, "line 3: 'x' is no whole number"),
+        ({"A": "1, 2, 3\n" * 6}, "line 1: an edge is two numbers of nodes, got 3"),
+        ({"A": "1, 2\n2, 1\0\n"}, "line 2: this is no text"),
+        ({"A": ""}, "the file is empty"),
+        ({"graph_indicator": "1\n2\n1\n2\n2\n4\n"}, "line 3: graph 1; graphs must ascend, from 1 on"),
+        ({"graph_indicator": "0\n1\n1\n2\n2\n4\n"}, "line 1: graph 0; graphs must ascend, from 1 on"),
+        ({"graph_labels": "1\n-1\n"}, r"line 6: graph 4, where .*_graph_labels\.txt has 2"),
+        ({"graph_labels": "1\n-1\n99999999999999999999\n1\n"}, "line 3: '99999999999999999999' is no whole number"),
+        ({"node_attributes": "1, 2\n" * 4 + "1, nan\n1, 2\n"}, "line 5: 'nan' is no finite number"),
+        ({"edge_attributes": "1, 2\n" * 6}, "line 1: 2 numbers for an edge"),
     ],
 )
 def test_read_tu_dortmund_refuses(tmp_path, changed, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(FormatError, match=message):
         read_tu_dortmund(write(tmp_path, **changed))
 
 

@@ -66,7 +66,7 @@ def test_mixed_table(mercer, mixed):
     assert told["data"]["columns"] == {
         "id": "identifier", "age": "numeric", "bmi": "numeric", "city": "categorical", "note": "text",
     }  # fmt: skip
-    assert told["data"]["missing"] in ({"age": 1, "city": 1}, {"age": 1}, {"city": 1}, {})
+    assert told["data"]["missing"] == {"age": 1, "city": 1}  # of the file, not only of the part that is learnt from
     assert "On(columns=['age', 'bmi', 'city'], kernel=RBF())" in told["kernel"] and "Spectrum" in told["kernel"]
     assert told["test"]["value"] <= 0.2
     assert mercer("predict", "m.mercer", mixed, "-q").code == 0
@@ -299,7 +299,15 @@ def test_bad_files(mercer, tmp_path, name, content, reason):
         (["-t", "class", "--task", "regression"], 3, "Values are numbers"),
         (["-t", "class", "-k", "Spectrum(3)"], 1, "Spectrum works on strings"),
         (["-t", "class", "-o", "nowhere/m.mercer"], 2, "There is no folder"),
-        (["-t", "class", "--numeric", "nix"], 1, "kinds names the column 'nix'"),
+        (["-t", "class", "--numeric", "nix"], 2, "ionosphere.csv has no column 'nix'; there are 'V1', 'V2'"),
+        (["-t", "class", "--ignore", "v17"], 2, "has no column 'v17'; did you mean 'V17'"),
+        (["-t", "class", "--delimiter", "ab"], 2, "--delimiter must be one character, or 'tab', got 'ab'"),
+        (["-t", "class", "--delimiter", ""], 2, "--delimiter must be one character"),
+        (["-t", "class", "--labels", IONOSPHERE], 2, "--labels is for FASTA files"),
+        (["-t", "class", "--test", "0.999"], 3, "351 samples are too few to hold out the share 0.999"),
+        (["-t", "class", "-k", "Matern(nu=0)"], 2, "nu must be a float > 0, got 0"),
+        (["-t", "class", "-k", "RBF(gamma=-1).normalized() + Linear()"], 2, "gamma must be a float >= 0"),
+        (["-t", "class", "-p", "kernel=rbf"], 2, "the kernel is given by --kernel"),
         (["-t", "class", "--test", "1.5"], 2, "1.5 is not in the range"),
         (["-t", "class", "-p", "C=inf", "-k", "linear"], 1, "not separable"),
     ],
@@ -329,7 +337,7 @@ def test_models_that_do_not_fit(mercer, mixed, tmp_path):
     assert mercer("inspect", IONOSPHERE).code == 4
 
 
-def test_predict_asks_for_the_kinds_of_the_training(mercer, tmp_path):
+def test_predict_asks_for_the_kinds_of_the_training(mercer, tmp_path, monkeypatch):
     (tmp_path / "t.csv").write_text("x,z,class\n" + "".join(f"{k},q{k % 2},{'ab'[k % 2]}\n" for k in range(20)))
     assert mercer("train", "t.csv", "-t", "class", "-o", "m.mercer", "-q").code == 0
     (tmp_path / "new.csv").write_text("z,x\nq0,1\nq1,two\n7,\n")
@@ -338,6 +346,87 @@ def test_predict_asks_for_the_kinds_of_the_training(mercer, tmp_path):
     (tmp_path / "new.csv").write_text("z,x\n7,1\n8,\n")
     said = mercer("predict", "m.mercer", "new.csv")  # categories that were never seen, a number that is missing
     assert said.code == 0 and len(rows_of(said.out)) == 2
+    # From the standard input, too, of which there is nothing to read a second time.
+    for text, code in (("z,x\n7,1\n8,\n", 0), ("z,x\nq0,1\nq1,two\n7,\n", 3)):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        said = mercer("predict", "m.mercer", "-")
+        assert said.code == code and (code == 0 or "standard input, line 3: column 'x'" in said.err)
+
+
+def test_test_data_has_the_columns_and_kinds_of_the_training(mercer, tmp_path):
+    rows = "".join(f"{k},q{k % 2},{'ab'[k % 2]}\n" for k in range(20))
+    (tmp_path / "t.csv").write_text(f"x,z,class\n{rows}")
+    for text, code, reason in [
+        ("x,class\n1,a\n2,b\n", 3, "new.csv has no column 'z', which t.csv needs"),
+        ("x,z,class\n1,q0,a\ntwo,q1,b\n", 3, "new.csv, line 3: column 'x': 'two' is no number"),
+        ("class,z,x\na,q0,1\nb,q1,2\n", 0, ""),
+    ]:
+        (tmp_path / "new.csv").write_text(text)
+        said = mercer("train", "t.csv", "-t", "class", "--test-data", "new.csv")
+        assert said.code == code and reason in said.err
+
+
+def test_texts_that_are_missing_are_named_with_their_line(mercer, tmp_path):
+    rows = [f"{k},{'abc'[k % 3]}{'xyz'[k % 2]}{k:02},{'no' if k % 2 else 'yes'}\n" for k in range(20)]
+    (tmp_path / "t.csv").write_text("x,note,ill\n" + "".join(rows))
+    assert mercer("train", "t.csv", "-t", "ill", "-o", "m.mercer", "-q").code == 0
+    rows[4] = rows[9] = "4,,no\n"
+    (tmp_path / "t.csv").write_text("x,note,ill\n" + "".join(rows))
+    for command in (["train", "t.csv", "-t", "ill"], ["train", "t.csv", "--novelty"], ["predict", "m.mercer", "t.csv"]):
+        said = mercer(*command)
+        assert said.code == 3 and "t.csv, line 6: the text 'note' is missing (and in 1 other row)" in said.err
+    assert mercer("train", "t.csv", "-t", "ill", "--ignore", "note", "-q").code == 0
+
+
+def test_whether_sequences_have_one_length_is_seen_from_all(mercer, tmp_path):
+    letters = ["acgtac", "acgtta", "ccgtac", "acgttt"] * 5
+    for seed in range(3):  # one of another length, held out or not
+        text = "".join(f">s{k} {'xy'[k % 2]}\n{own}\n" for k, own in enumerate(["acgtacgt", *letters]))
+        (tmp_path / "t.fasta").write_text(text)
+        said = mercer("train", "t.fasta", "--json", "--seed", seed)
+        assert said.code == 0 and "Spectrum" in said.json["kernel"]
+    (tmp_path / "t.fasta").write_text(text.replace("acgtacgt", "acgtac"))
+    assert mercer("train", "t.fasta", "-o", "m.mercer", "-q").code == 0
+    (tmp_path / "new.fasta").write_text(text)
+    said = mercer("predict", "m.mercer", "new.fasta")
+    assert said.code == 4 and "m.mercer cannot predict new.fasta: WeightedDegree works on sequences of one" in said.err
+
+
+def test_too_few_of_a_class(mercer, tmp_path):
+    rows = [f"{k * 0.7 % 1:.2f},{'b' if k == 3 else 'a'}\n" for k in range(12)]
+    (tmp_path / "t.csv").write_text("x,class\n" + "".join(rows))
+    said = mercer("train", "t.csv", "-t", "class", "--seed", "1", "--test", "0.5")
+    assert said.code == 3 and "All 6 samples to learn from of t.csv have the class a" in said.err
+    said = mercer("train", "t.csv", "-t", "class", "--test", "0", "--probability")
+    assert said.code == 3 and "2 samples of every class to learn from; of t.csv, the class b has one" in said.err
+    said = mercer("tune", "t.csv", "-t", "class", "--test", "0")
+    assert said.code == 3 and "--cv 5 needs a class of 5 samples" in said.err and "have 11 and 1." in said.err
+
+
+def test_models_of_other_kinds_of_files(mercer, tmp_path):
+    (tmp_path / "v.svm").write_text("".join(f"{k % 2} 1:{k % 5} 2:1\n" for k in range(20)))
+    (tmp_path / "s.fasta").write_text("".join(f">s{k} {'xy'[k % 2]}\nac{'gt'[k % 2]}a\n" for k in range(20)))
+    for name in ("v.svm", "s.fasta"):
+        assert mercer("train", name, "-o", f"{name}.mercer", "-q").code == 0
+    said = mercer("predict", "v.svm.mercer", "s.fasta")
+    assert said.code == 4 and "v.svm.mercer works on vectors; s.fasta has sequences" in said.err
+    said = mercer("predict", "s.fasta.mercer", "v.svm")
+    assert said.code == 4 and "s.fasta.mercer works on strings; v.svm has vectors" in said.err
+    said = mercer("train", "v.svm", "-t", "class")
+    assert said.code == 2 and "--target is for tables; v.svm is none" in said.err
+    said = mercer("train", "s.fasta", "--ignore", "x")
+    assert said.code == 2 and "--ignore is for tables; s.fasta is none" in said.err
+
+
+def test_there_must_be_a_folder_to_write_to(mercer, tmp_path):
+    assert mercer("train", IONOSPHERE, "-t", "class", "-o", "m.mercer", "-q").code == 0
+    for command in (
+        ["predict", "m.mercer", IONOSPHERE, "-o", "nowhere/p.csv"],
+        ["convert", IONOSPHERE, "nowhere/i.svm"],
+        ["libsvm", "train", IONOSPHERE, "nowhere/i.model"],
+    ):
+        said = mercer(*command)
+        assert said.code == 2 and "There is no folder" in said.err and "nowhere to save" in said.err
 
 
 # --- the rest ---------------------------------------------------------------------------------------------

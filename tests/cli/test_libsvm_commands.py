@@ -1,5 +1,6 @@
 """``mercer libsvm``: LIBSVM's flags, files and words, against what LIBSVM itself has written."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -79,6 +80,48 @@ def test_probabilities(mercer):
     assert said.code == 4
 
 
+# What svm-train 3.24 says of these, with -e 1e-8.
+SAID = {
+    ("-s", "0", "-c", "2", "-w1", "3", "-w-1", "0.5", "two.svm"): """\
+obj = -10.722749, rho = -1.121511
+nSV = 13, nBSV = 6
+Total nSV = 13
+""",
+    ("-s", "0", "-c", "2", "-w3", "3", "classes.svm"): """\
+obj = -8.653624, rho = 0.278821
+nSV = 9, nBSV = 2
+obj = -11.049768, rho = -0.107077
+nSV = 9, nBSV = 3
+nu = 0.300163
+obj = -3.601950, rho = -0.145254
+nSV = 8, nBSV = 0
+Total nSV = 17
+""",
+    ("-s", "1", "-n", "0.3", "two.svm"): """\
+C = 11.576980
+obj = 13.732849, rho = -0.879155
+nSV = 11, nBSV = 3
+Total nSV = 11
+""",
+    ("-s", "3", "-c", "2", "values.svm"): """\
+nu = 0.293446
+obj = -2.002496, rho = -0.043964
+nSV = 12, nBSV = 2
+""",
+}
+
+
+@pytest.mark.parametrize("arguments", SAID, ids=" ".join)
+def test_what_is_said_is_what_svm_train_says(mercer, arguments):
+    *flags, name = arguments
+    said = mercer("libsvm", "train", *flags, "-e", "1e-8", FILES / name).out
+    ours = [line for line in said.splitlines() if line != "*" and not line.startswith("optimization")]
+    theirs = SAID[arguments].splitlines()
+    assert [re.sub(r"-?\d+\.\d+", "#", line) for line in ours] == [re.sub(r"-?\d+\.\d+", "#", line) for line in theirs]
+    values = [[float(value) for value in re.findall(r"-?\d+\.\d+", " ".join(lines))] for lines in (ours, theirs)]
+    assert np.allclose(*values, rtol=1e-6, atol=1e-6)
+
+
 def test_cross_validation_and_weights(mercer):
     said = mercer("libsvm", "train", "-v", 3, "-w3", 2, "-w-1", "0.5", "-w9", 1, FILES / "classes.svm")
     assert said.code == 0 and said.out.startswith("Cross Validation Accuracy = ") and said.out.endswith("%\n")
@@ -127,6 +170,8 @@ def test_scale(mercer, tmp_path):
         (["train", "-c", "many", "x"], 2),
         (["train", "-c", "-1", FILES / "two.svm"], 2),
         (["train", "-s", "7", FILES / "two.svm"], 2),
+        (["train", "-h", "3", FILES / "two.svm"], 2),
+        (["train", FILES / "two.svm", "nowhere/two.model"], 2),
         (["train", "-s", "2", "-b", "1", FILES / "two.svm"], 2),
         (["train", FILES / "values.svm"], 3),
         (["train", "-t", "4", FILES / "two.svm"], 3),

@@ -3,15 +3,14 @@
 import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import click
 
 import mercer
 from mercer.cli.libsvm import libsvm
-from mercer.cli.outcomes import DATA, FAILED, GOOD, INTERRUPTED, MODEL, USAGE, CommandError
+from mercer.cli.outcomes import DATA, FAILED, GOOD, INTERRUPTED, MODEL, USAGE, CommandError, check_folder
 from mercer.cli.wishes import FORMATS, Reading, Wish
 from mercer.errors import FormatError, ModelFileError
 
@@ -95,6 +94,33 @@ def options(*some: Option) -> Option:
     return decorate
 
 
+def completed(names: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:
+    """What completes a word in a shell; the names are imported only then."""
+
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+        return [name for name in names() if name.startswith(incomplete)]
+
+    return complete
+
+
+def _cases() -> Iterable[str]:
+    from mercer.cli.demonstrating import CASES
+
+    return CASES
+
+
+def _kernels() -> Iterable[str]:
+    from mercer.cli.expressions import KNOWN
+
+    return KNOWN
+
+
+def _machines() -> Iterable[str]:
+    from mercer.cli.recipes import machines
+
+    return machines()
+
+
 reading_options = options(
     click.option(
         "--format", "format_", type=click.Choice(FORMATS), help="The format, where the file's name does not tell."
@@ -123,9 +149,15 @@ learning_options = options(
         "-k",
         "--kernel",
         metavar="KERNEL",
+        shell_complete=completed(_kernels),
         help='As in Python, "RBF(gamma=0.1) + Linear()", or a name. [default: suits the data]',
     ),
-    click.option("--machine", metavar="NAME", help="A machine of mercer. [default: SVC, SVR or OneClassSVM]"),
+    click.option(
+        "--machine",
+        metavar="NAME",
+        shell_complete=completed(_machines),
+        help="A machine of mercer. [default: SVC, SVR or OneClassSVM]",
+    ),
     click.option("-C", "price", type=float, help="The price of errors."),
     click.option(
         "-p", "--param", "parameters", multiple=True, metavar="NAME=VALUE", help="A parameter of the machine."
@@ -178,6 +210,8 @@ def reading_of(values: dict[str, Any]) -> Reading:
     known = {name: values.pop(name) for name in ("delimiter", "header", "labels", "missing")}
     delimiter = known.pop("delimiter")
     delimiter = {"tab": "\t", "\\t": "\t"}.get(delimiter, delimiter)
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in '\r\n"'):
+        raise CommandError(f"--delimiter must be one character, or 'tab', got {delimiter!r}.", USAGE)
     return Reading(format=values.pop("format_"), kinds=kinds, delimiter=delimiter, **known)
 
 
@@ -204,8 +238,7 @@ def learn_and_save(wish: Wish) -> Any:
     """What was learnt, in its file where one was named."""
     from mercer.cli.learning import learn
 
-    if wish.output is not None and not (folder := Path(wish.output).resolve().parent).is_dir():
-        raise CommandError(f"There is no folder {folder} to save {wish.output} in.", USAGE)  # before hours of learning
+    check_folder(wish.output)
     lesson = learn(wish)
     if wish.output is not None:
         mercer.save(lesson.model, wish.output)
@@ -237,7 +270,7 @@ def mercer_command() -> None:
     """
 
 
-@mercer_command.command()
+@mercer_command.command(short_help="Learn from a file, test, save the model.")
 @click.argument("data", type=File)
 @learning_options
 @click.option("--tune", is_flag=True, help="Choose C and the kernel's parameters by cross-validation.")
@@ -264,7 +297,7 @@ def train(data: str, tune: bool, **values: Any) -> int:
     return finish(wish_of(data, values, tune))
 
 
-@mercer_command.command()
+@mercer_command.command(short_help="Search for parameters by cross-validation.")
 @click.argument("data", type=File)
 @learning_options
 @search_options
@@ -318,7 +351,7 @@ def best_cells(results: dict[str, Any], top: int) -> list[dict[str, Any]]:
     ]
 
 
-@mercer_command.command()
+@mercer_command.command(short_help="Predict for the samples of a file.")
 @click.argument("model", type=click.Path(exists=True, dir_okay=False))
 @click.argument("data", type=File)
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="A CSV file. [default: standard output]")
@@ -347,7 +380,7 @@ def predict(model: str, data: str, **values: Any) -> int:
     return predict_file(model, data, reading_of(values), **values)
 
 
-@mercer_command.command()
+@mercer_command.command(short_help="Show what a model file holds.")
 @click.argument("model", type=click.Path(exists=True, dir_okay=False))
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
 def inspect(model: str, as_json: bool) -> int:
@@ -364,8 +397,8 @@ def inspect(model: str, as_json: bool) -> int:
     return GOOD
 
 
-@mercer_command.command()
-@click.argument("case", required=False)
+@mercer_command.command(short_help="Learn one of the data sets of the package.")
+@click.argument("case", required=False, shell_complete=completed(_cases))
 @output_options
 def demo(case: str | None, as_json: bool, quiet: bool) -> int:
     """Learn one of the data sets that come with the package.
@@ -380,7 +413,7 @@ def demo(case: str | None, as_json: bool, quiet: bool) -> int:
     return show_case(case, as_json, quiet)
 
 
-@mercer_command.command()
+@mercer_command.command(short_help="Convert data files, and LIBSVM's models.")
 @click.argument("source", type=File)
 @click.argument("destination", type=click.Path(dir_okay=False))
 @click.option("-t", "--target", metavar="COLUMN", help="The target, for LIBSVM files. [default: the last column]")
@@ -403,7 +436,7 @@ def convert(source: str, destination: str, target: str | None, **values: Any) ->
     return convert_file(source, destination, target, reading_of(values))
 
 
-@mercer_command.command()
+@mercer_command.command(short_help="Compare speed with scikit-learn.")
 @click.argument("data", type=File, required=False)
 @click.option("-t", "--target", metavar="COLUMN", help="The column of a table that is to be learnt.")
 @click.option("-C", "price", type=float, default=1.0, show_default=True, help="The price of errors.")
@@ -429,8 +462,8 @@ def bench(data: str | None, **values: Any) -> int:
     return compare(data, reading_of(values), **values)
 
 
-@mercer_command.command()
-@click.argument("name", required=False)
+@mercer_command.command(short_help="List the kernels, or show one.")
+@click.argument("name", required=False, shell_complete=completed(_kernels))
 def kernels(name: str | None) -> int:
     """List the kernels that --kernel knows, or show one.
 
@@ -445,7 +478,7 @@ def kernels(name: str | None) -> int:
     return GOOD
 
 
-@mercer_command.command()
+@mercer_command.command(short_help="Print the script that completes in a shell.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> int:
     """Print the script that completes commands, options and files in a shell.
@@ -455,12 +488,16 @@ def completion(shell: str) -> int:
       mercer completion bash > ~/.local/share/bash-completion/completions/mercer
       mercer completion zsh > ~/.zfunc/_mercer
       mercer completion fish > ~/.config/fish/completions/mercer.fish
+
+    The folders must be there, and zsh must know of its own: fpath+=~/.zfunc before compinit in ~/.zshrc.
     """
     from click.shell_completion import get_completion_class
 
     kind = get_completion_class(shell)
     assert kind is not None
-    print(kind(mercer_command, {}, "mercer", "_MERCER_COMPLETE").source())
+    script = kind(mercer_command, {}, "mercer", "_MERCER_COMPLETE").source()
+    # click's script for fish ends descriptions at their first comma.
+    print(script.replace('string split ","', 'string split --max 1 ","') if shell == "fish" else script)
     return GOOD
 
 

@@ -13,7 +13,7 @@ from sklearn.datasets import make_classification
 import mercer
 from mercer.cli import report
 from mercer.cli.outcomes import GOOD, CommandError
-from mercer.cli.recipes import make_recipe
+from mercer.cli.recipes import check_targets, default_kernel, make_recipe
 from mercer.cli.samples import read_samples
 from mercer.cli.wishes import Reading
 from mercer.kernels import RBF
@@ -86,7 +86,9 @@ def _samples(data: str | None, reading: Reading, target: str | None, n: int, see
     task = samples.task()
     if samples.kind not in ("vectors", "table"):
         raise CommandError("scikit-learn has no kernels on sequences and graphs to compare with.")
-    recipe = make_recipe(samples, task, kinds=reading.kinds)
+    check_targets(samples, task)
+    kinds = samples.kinds(reading.kinds)
+    recipe = make_recipe(samples, task, kernel=default_kernel(samples, kinds), kinds=kinds)
     if recipe.preparation is None:
         X = samples.X
     else:

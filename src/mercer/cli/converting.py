@@ -11,12 +11,12 @@ from scipy.sparse import issparse
 import mercer
 from mercer.cli.learning import machine_of
 from mercer.cli.models import is_libsvm, is_mercer
-from mercer.cli.outcomes import DATA, GOOD, MODEL, USAGE, CommandError
+from mercer.cli.outcomes import DATA, GOOD, MODEL, USAGE, CommandError, check_folder
 from mercer.cli.samples import Samples, read_samples
 from mercer.cli.wishes import Reading
 from mercer.compat.libsvm import read_model, write_model
 from mercer.data import write_svmlight
-from mercer.data.files import suffix_of, write_text
+from mercer.data.files import replacing, suffix_of, write_text
 from mercer.data.svmlight import shortest
 from mercer.extras import require
 
@@ -27,6 +27,7 @@ DATA_SUFFIXES = (".csv", ".tsv", ".parquet", ".svm", ".svmlight", ".libsvm", ".f
 
 def convert_file(source: str, destination: str, target: str | None, reading: Reading) -> int:
     """Write the content of a file in another format."""
+    check_folder(destination)
     suffix = suffix_of(destination)
     if source != "-" and Path(source).is_file():
         if is_libsvm(source):
@@ -116,14 +117,9 @@ def _fasta(samples: Samples, target: str | None) -> str:
 def _write_table(columns: dict[str, np.ndarray], destination: str, suffix: str) -> None:
     if suffix == ".parquet":
         pa, parquet = require("pyarrow", "A Parquet file"), require("pyarrow.parquet", "A Parquet file")
-        sink = pa.BufferOutputStream()
-        parquet.write_table(pa.table({name: pa.array(values.tolist()) for name, values in columns.items()}), sink)
-        part = Path(f"{destination}.part")
-        try:
-            part.write_bytes(sink.getvalue().to_pybytes())
-            part.replace(destination)
-        finally:
-            part.unlink(missing_ok=True)
+        table = pa.table({name: pa.array(values.tolist()) for name, values in columns.items()})
+        with replacing(destination) as part:
+            parquet.write_table(table, part)
         return
     buffer = io.StringIO()
     writer = csv.writer(buffer, delimiter="\t" if suffix == ".tsv" else ",", lineterminator="\n")

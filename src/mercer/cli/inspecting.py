@@ -15,6 +15,8 @@ from mercer.kernels import Kernel
 
 __all__ = ["inspect_file", "show_kernels"]
 
+WORDS = {"n_iter": "steps"}
+
 
 def inspect_file(path: str, as_json: bool) -> None:
     """Show what a model file holds."""
@@ -73,7 +75,9 @@ def _words(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):
-        return "\n".join(f"{name.replace('_', ' ')}: {_words(item)}" for name, item in value.items())
+        return "\n".join(
+            f"{str(WORDS.get(name, name)).replace('_', ' ')}: {_words(item)}" for name, item in value.items()
+        )
     if isinstance(value, list):
         return ", ".join(map(str, value))
     return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -14,9 +14,9 @@ from sklearn.pipeline import make_pipeline
 from mercer.cli import report
 from mercer.cli.expressions import parse_kernel, parse_value
 from mercer.cli.judging import judge
-from mercer.cli.outcomes import GOOD, UNSOLVED, USAGE, CommandError
-from mercer.cli.recipes import Recipe, check_targets, grid_for, make_recipe
-from mercer.cli.samples import Samples, read_samples, split
+from mercer.cli.outcomes import DATA, GOOD, UNSOLVED, USAGE, CommandError
+from mercer.cli.recipes import Recipe, check_targets, default_kernel, grid_for, make_recipe
+from mercer.cli.samples import Samples, check_texts, missing_columns, read_samples, split, with_kinds
 from mercer.cli.wishes import Reading, Wish
 from mercer.selection import Tuned
 
@@ -55,20 +55,25 @@ def learn(wish: Wish) -> Lesson:
     if task == "classification" and samples.y is not None and samples.y.dtype.kind == "f" and wish.task:
         samples = replace(samples, y=samples.y.astype(str))
     check_targets(samples, task)
+    kinds = samples.kinds(wish.reading.kinds)
+    check_texts(samples, kinds)
     if wish.test_data is None:
         train, test = split(samples, wish.test, wish.seed, task == "classification")
         learnt, held = samples.taken(train), samples.taken(test)
+        check_targets(learnt, task, " to learn from")
     else:
-        learnt, held = samples, _test_samples(wish, samples)
+        learnt, held = samples, _test_samples(wish, samples, kinds)
     recipe = make_recipe(
         learnt,
         task,
-        kernel=None if wish.kernel is None else parse_kernel(wish.kernel),
+        kernel=default_kernel(samples, kinds, None if wish.kernel is None else parse_kernel(wish.kernel)),
         machine=wish.machine,
         parameters=_pairs(wish.parameters, "--param"),
-        kinds=wish.reading.kinds,
+        kinds=kinds,
         scale=wish.scale,
     )
+    if getattr(recipe.machine, "probability", False):
+        _check_probability(learnt)
     began = time.perf_counter()
     model, search = _tuned(wish, recipe, learnt) if wish.tune else (_fitted(wish, recipe, learnt), None)
     times["to search and learn" if wish.tune else "to learn"] = time.perf_counter() - began
@@ -83,7 +88,7 @@ def learn(wish: Wish) -> Lesson:
     machine = machine_of(model)
     content = {
         "task": task,
-        "data": _data_of(samples, learnt, held, model, wish),
+        "data": _data_of(samples, learnt, held, kinds, model, wish),
         "machine": type(machine).__name__,
         "kernel": repr(machine.kernel),
         "parameters": _changed(machine),
@@ -99,12 +104,16 @@ def learn(wish: Wish) -> Lesson:
     return Lesson(model, search, content, rows, GOOD if solved else UNSOLVED)
 
 
-def _test_samples(wish: Wish, samples: Samples) -> Samples:
+def _test_samples(wish: Wish, samples: Samples, kinds: dict[str, str]) -> Samples:
     width = samples.X.shape[1] if samples.kind == "vectors" else None
     reading = Reading(**{**vars(wish.reading), "n_features": width})
     held = read_samples(str(wish.test_data), reading, wish.target, needs_target=not wish.novelty)
     if held.kind != samples.kind:
         raise CommandError(f"{samples.source} and {held.source} are different kinds of files.", USAGE)
+    if samples.kind == "table":
+        if lacking := missing_columns(held, kinds, samples.source):
+            raise CommandError(lacking, DATA)
+        held = with_kinds(held, kinds, str(wish.test_data), reading)
     if samples.y is not None and held.y is not None and held.y.dtype.kind != samples.y.dtype.kind:
         return replace(held, y=held.y.astype(samples.y.dtype))
     return held
@@ -134,7 +143,7 @@ def _tuned(wish: Wish, recipe: Recipe, learnt: Samples) -> tuple[Any, Any]:
     search = Tuned(
         machine,
         grid,
-        cv=_folds(wish, recipe.task),
+        cv=_folds(wish, recipe.task, learnt),
         scoring=wish.scoring,
         search=wish.search,
         preprocess=recipe.preparation,
@@ -154,10 +163,30 @@ def _tuned(wish: Wish, recipe: Recipe, learnt: Samples) -> tuple[Any, Any]:
     return model, search
 
 
-def _folds(wish: Wish, task: str) -> Any:
+def _folds(wish: Wish, task: str, learnt: Samples) -> Any:
     """Shuffled: files are often in an order that means something."""
+    if task == "classification":
+        _, counts = learnt.class_sizes()
+        *_, second, largest = np.sort(counts)
+        if largest < wish.cv or second < 2:
+            raise CommandError(
+                f"--cv {wish.cv} needs a class of {wish.cv} samples to learn from, and another of 2; the largest of"
+                f" {learnt.source} have {largest} and {second}.",
+                DATA,
+            )
     kind = StratifiedKFold if task == "classification" else KFold
     return kind(wish.cv, shuffle=True, random_state=wish.seed)
+
+
+def _check_probability(learnt: Samples) -> None:
+    """Refuse a class that would be missing where its only sample is asked."""
+    names, counts = learnt.class_sizes()
+    if counts.min() < 2:
+        raise CommandError(
+            f"--probability needs 2 samples of every class to learn from; of {learnt.source}, the class"
+            f" {names[counts.argmin()]} has one.",
+            DATA,
+        )
 
 
 def _again(model: Any, samples: Samples) -> Any:
@@ -175,6 +204,8 @@ def _pairs(texts: tuple[str, ...], option: str) -> dict[str, Any]:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
             raise CommandError(f"{option} must be NAME=VALUE, got {text!r}.", USAGE)
+        if name.strip() == "kernel":
+            raise CommandError(f"{option} is for numbers and words; the kernel is given by --kernel.", USAGE)
         found[name.strip()] = parse_value(f"[{value}]") if option == "--grid" else parse_value(value.strip())
     return found
 
@@ -188,7 +219,9 @@ def _list(value: Any) -> list[Any]:
 # --- the report -------------------------------------------------------------------------------------------
 
 
-def _data_of(samples: Samples, learnt: Samples, held: Samples, model: Any, wish: Wish) -> dict[str, Any]:
+def _data_of(
+    samples: Samples, learnt: Samples, held: Samples, kinds: dict[str, str], model: Any, wish: Wish
+) -> dict[str, Any]:
     known: dict[str, Any] = {
         "source": samples.source,
         "kind": samples.kind,
@@ -200,11 +233,10 @@ def _data_of(samples: Samples, learnt: Samples, held: Samples, model: Any, wish:
     if samples.kind == "vectors":
         known["n_features"] = samples.X.shape[1]
     if samples.kind == "table":
-        preparation = model.steps[0][1]
-        known["columns"] = preparation.kinds_
-        known["missing"] = preparation.n_missing_
+        known["columns"] = kinds
+        known["missing"] = samples.missing(kinds)
     if samples.y is not None and samples.y.dtype.kind not in "f" and hasattr(machine_of(model), "classes_"):
-        classes, counts = np.unique(samples.y, return_counts=True)
+        classes, counts = samples.class_sizes()
         known["classes"] = {str(name): int(count) for name, count in zip(classes.tolist(), counts, strict=True)}
     return known
 
@@ -248,7 +280,7 @@ def _rows(
         rows.append(("columns", _columns_words(data)))
     if "classes" in data:
         rows.append(("classes", _few([f"{name} ({count})" for name, count in data["classes"].items()], 8)))
-    parameters = "".join(f", {name}={report.plain(value)}" for name, value in content["parameters"].items())
+    parameters = "".join(f", {name}={report.short(value)}" for name, value in content["parameters"].items())
     rows.append(("machine", f"{content['machine']}{parameters}"))
     rows.append(("kernel", content["kernel"]))
     if search is not None:

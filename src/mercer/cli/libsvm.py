@@ -1,14 +1,22 @@
 """svm-train, svm-predict and svm-scale as commands, with their own flags."""
 
 import click
+from click.shell_completion import CompletionItem
 
 __all__ = ["libsvm"]
 
 SETTINGS = {"ignore_unknown_options": True, "allow_interspersed_args": False, "help_option_names": ["--help"]}
-Everything = click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 
 
-@click.group()
+def files(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """What completes a word in a shell: these commands end in names of files."""
+    return [CompletionItem(incomplete, type="file")]
+
+
+Everything = click.argument("arguments", nargs=-1, type=click.UNPROCESSED, shell_complete=files)
+
+
+@click.group(short_help="svm-train, svm-predict and svm-scale.")
 def libsvm() -> None:
     """svm-train, svm-predict and svm-scale: LIBSVM's flags, files and output.
 
@@ -20,7 +28,7 @@ def libsvm() -> None:
     """
 
 
-@libsvm.command(context_settings=SETTINGS)
+@libsvm.command(context_settings=SETTINGS, short_help="Train as svm-train does.")
 @Everything
 def train(arguments: tuple[str, ...]) -> int:
     """Train as svm-train does: [options] training_set_file [model_file]
@@ -53,7 +61,7 @@ def train(arguments: tuple[str, ...]) -> int:
     return train_as_libsvm(arguments)
 
 
-@libsvm.command(context_settings=SETTINGS)
+@libsvm.command(context_settings=SETTINGS, short_help="Predict as svm-predict does.")
 @Everything
 def predict(arguments: tuple[str, ...]) -> int:
     """Predict as svm-predict does: [options] test_file model_file output_file
@@ -72,7 +80,7 @@ def predict(arguments: tuple[str, ...]) -> int:
     return predict_as_libsvm(arguments)
 
 
-@libsvm.command(context_settings=SETTINGS)
+@libsvm.command(context_settings=SETTINGS, short_help="Scale as svm-scale does.")
 @Everything
 def scale(arguments: tuple[str, ...]) -> int:
     """Scale as svm-scale does: [options] data_file, to standard output

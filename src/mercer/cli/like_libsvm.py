@@ -11,7 +11,8 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from mercer.cli.outcomes import DATA, GOOD, MODEL, USAGE, CommandError
+from mercer.cli.outcomes import DATA, GOOD, MODEL, USAGE, CommandError, check_folder
+from mercer.compat.layout import pairs_of
 from mercer.compat.libsvm import as_machine, as_model, format_model, parse_model
 from mercer.compat.libsvm.machines import MACHINES, Order, pair_values
 from mercer.compat.libsvm.model import TYPES, Model
@@ -55,6 +56,8 @@ def train_as_libsvm(arguments: tuple[str, ...]) -> int:
             "train takes a training file and, if you like, a model file: mercer libsvm train --help", USAGE
         )
     _check(options)
+    path = files[1] if len(files) == 2 else f"{Path(files[0]).name}.model"
+    check_folder(path)
     X, y = _problem(files[0], options)
     labels = _labels(y) if options.s < 2 else []
     if options.v is not None:
@@ -69,7 +72,7 @@ def train_as_libsvm(arguments: tuple[str, ...]) -> int:
     model = as_model(machine, labels or None)
     if options.b and options.s > 2:
         model = Model(**{**vars(model), "prob_a": np.array([_spread(options, X, y)])})
-    write_text(files[1] if len(files) == 2 else f"{Path(files[0]).name}.model", format_model(model))
+    write_text(path, format_model(model))
     return GOOD
 
 
@@ -110,6 +113,7 @@ def _check(options: Training) -> None:
         (options.p >= 0, "-p must be >= 0", options.p),
         (options.m > 0, "-m must be > 0", options.m),
         (options.e > 0, "-e must be > 0", options.e),
+        (options.h in (0, 1), "-h must be 0 or 1", options.h),
         (options.b in (0, 1), "-b must be 0 or 1", options.b),
         (options.v is None or options.v >= 2, "-v must be at least 2", options.v),
         (not (options.b and options.s == 2), "-b 1 is not there for one-class machines (-s 2)", options.b),
@@ -141,8 +145,8 @@ def _lighter(X: csr_array) -> Any:
 
 def _labels(y: np.ndarray) -> list[int]:
     """Classes in LIBSVM's order: of appearance, but 1 before -1."""
-    if (y != np.round(y)).any():
-        raise CommandError(f"Classes must be integers, got {y[y != np.round(y)][0]:g}.", DATA)
+    if (bad := (y != np.round(y)) | (np.abs(y) >= 1 << 31)).any():
+        raise CommandError(f"Classes must be integers of 32 bits, got {y[bad][0]:g}.", DATA)
     _, first = np.unique(y, return_index=True)
     found = [int(y[k]) for k in np.sort(first)]
     if len(found) < 2:
@@ -180,20 +184,29 @@ def _tell(machine: Any, options: Training, labels: list[int], n: int) -> None:
     """What svm-train prints of every problem."""
     parts = machine.result_.parts or (machine.result_,)
     order = Order(labels).row if labels else [0]
+    classes, pairs = sorted(labels), pairs_of(len(labels))  # positive coefficients are of the larger class of a pair
     for rho, k in zip(as_model(machine, labels or None).rho, order, strict=True):
         part, row = parts[k], machine.dual_coef_[[k]]
-        own = np.abs(row.data if issparse(row) else row[0])
-        largest = own.max(initial=0.0)
+        values = row.data if issparse(row) else row[0]
+        own, objective = np.abs(values), part.objective
+        bounds = np.full(len(own), options.c if options.s in (0, 3, 4) else own.max(initial=0.0))
         print(f"*\noptimization finished, #iter = {part.n_iter}")
-        if options.s in (0, 3):
-            print(f"nu = {part.a.sum() / (options.c * (len(part.a) if options.s == 0 else n)):f}")
+        if options.s == 0:
+            low, high = (options.c * options.weights.get(classes[c], 1.0) for c in pairs[k])
+            bounds = np.where(values > 0, high, low)
+            if low == high:  # as svm-train, which says nothing for unequal costs
+                print(f"nu = {part.a.sum() / (low * len(part.a)):f}")
         elif options.s == 1:
-            print(f"C = {largest:f}")
+            # LIBSVM divides the multipliers, whose sum is nu n, by the margin, and says what C would have done it.
+            price = own.sum() / (options.n * len(part.a))
+            objective, bounds = objective * price**2, np.full(len(own), price)
+            print(f"C = {price:f}")
+        elif options.s == 3:
+            print(f"nu = {part.a.sum() / (options.c * n):f}")
         elif options.s == 4:
             print(f"epsilon = {machine.epsilon_:f}")
-        bound = options.c if options.s in (0, 3, 4) else largest
-        at_bound = np.count_nonzero(own >= bound * (1 - 1e-9))
-        print(f"obj = {part.objective:f}, rho = {rho:f}\nnSV = {np.count_nonzero(own)}, nBSV = {at_bound}")
+        at_bound = np.count_nonzero((own > 0) & (own >= bounds * (1 - 1e-9)))
+        print(f"obj = {objective:f}, rho = {rho:f}\nnSV = {np.count_nonzero(own)}, nBSV = {at_bound}")
     if options.s < 2:
         print(f"Total nSV = {len(machine.support_)}")
 

@@ -5,10 +5,14 @@ from typing import Any
 
 import mercer
 from mercer.cli.outcomes import MODEL, CommandError
-from mercer.cli.samples import Samples, near
+from mercer.cli.samples import Samples, missing_columns
 from mercer.compat.libsvm import read_model
 
 __all__ = ["check_fits", "is_libsvm", "is_mercer", "load_model"]
+
+# What kernels may work on, for each kind of file.
+DOMAINS = {"vectors": ("vectors", "categories", "permutations", "indices"), "text": ("strings",), "graphs": ("graphs",)}
+WORDS = {"vectors": "vectors", "text": "sequences", "graphs": "graphs"}
 
 
 def is_libsvm(path: str) -> bool:
@@ -31,17 +35,16 @@ def load_model(path: str, n_features: int | None = None) -> Any:
 
 def check_fits(model: Any, samples: Samples, path: str) -> None:
     """Refuse samples that are not what the model has learnt from, naming what is missing."""
-    preparation = model.steps[0][1] if hasattr(model, "steps") else None
-    names = None if preparation is None else getattr(preparation, "kinds_", None)
-    if names is None:
+    kinds = getattr(model.steps[0][1], "kinds_", None) if hasattr(model, "steps") else None
+    if kinds is None:
         if samples.kind == "table":
             raise CommandError(f"{path} was not learnt from a table; {samples.source} is one.", MODEL)
+        machine = model.steps[-1][1] if hasattr(model, "steps") else model
+        domain = getattr(getattr(machine, "kernel_", None), "domain", "any")
+        if domain not in ("any", *DOMAINS[samples.kind]):
+            raise CommandError(f"{path} works on {domain}; {samples.source} has {WORDS[samples.kind]}.", MODEL)
         return
     if samples.kind != "table":
         raise CommandError(f"{path} was learnt from a table; {samples.source} is none.", MODEL)
-    needed = [name for name, kind in names.items() if kind != "identifier"]
-    missing = [name for name in needed if name not in samples.X]
-    if missing:
-        shown = ", ".join(map(repr, missing[:10])) + (f" and {len(missing) - 10} others" if len(missing) > 10 else "")
-        hint = f"; {near(missing[0], samples.X)}" if len(missing) == 1 else "."
-        raise CommandError(f"{samples.source} has no column {shown}, which {path} needs{hint}", MODEL)
+    if lacking := missing_columns(samples, kinds, path):
+        raise CommandError(lacking, MODEL)

@@ -13,8 +13,8 @@ from mercer.cli import report
 from mercer.cli.judging import judge
 from mercer.cli.learning import machine_of
 from mercer.cli.models import check_fits, load_model
-from mercer.cli.outcomes import GOOD, MODEL, USAGE, CommandError
-from mercer.cli.samples import Samples, read_samples, target_of
+from mercer.cli.outcomes import GOOD, MODEL, USAGE, CommandError, check_folder
+from mercer.cli.samples import Samples, read_samples, standard_input, target_of, with_kinds
 from mercer.cli.wishes import Reading
 from mercer.data.files import write_text
 from mercer.data.svmlight import shortest
@@ -35,19 +35,23 @@ def predict_file(
     quiet: bool,
 ) -> int:
     """Read, predict, write, and judge where the truth is known."""
+    check_folder(output)
     learnt = load_model(model)
     machine, preparation = machine_of(learnt), learnt.steps[0][1] if hasattr(learnt, "steps") else None
     kinds = getattr(preparation, "kinds_", {})
     width = getattr(preparation or machine, "n_features_in_", None)
-    # A column that was numeric must be numbers here, too.
-    known = Reading(**{**vars(reading), "kinds": {**reading.kinds}, "n_features": None})
-    samples = read_samples(data, known, None, needs_target=False)
+    source = standard_input() if data == "-" else data
+    samples = read_samples(source, reading, None, needs_target=False)
     check_fits(learnt, samples, model)
-    samples = _with_kinds(samples, kinds, known, data)
+    if samples.kind == "table":
+        samples = with_kinds(samples, kinds, source, reading)
     samples = _truth(samples, target, getattr(preparation, "target", None))
     if samples.kind == "vectors" and width is not None:
         samples = _with_width(samples, width, model)
-    predicted = learnt.predict(samples.X)
+    try:
+        predicted = learnt.predict(samples.X)
+    except ValueError as error:  # such as sequences of another length, where all must have one
+        raise CommandError(f"{model} cannot predict {samples.source}: {error}", MODEL) from error
     columns: dict[str, Any] = {"prediction": predicted}
     if decision:
         columns |= _named("decision", learnt.decision_function(samples.X), machine)
@@ -77,23 +81,6 @@ def predict_file(
         name = "novel" if judged.name == "outside" else "error"
         print(f"{name} {report.error_words(judged)}", file=sys.stderr)
     return GOOD
-
-
-def _with_kinds(samples: Samples, kinds: dict[str, str], reading: Reading, data: str) -> Samples:
-    """A table once more, where a column is not of the kind that the model has learnt."""
-    if samples.kind != "table":
-        return samples
-    wrong = [
-        name
-        for name, kind in kinds.items()
-        if name in samples.X and (samples.X[name].dtype == object) != (kind != "numeric") and kind != "identifier"
-    ]
-    if not wrong or data == "-":
-        return samples
-    known = {name: kinds[name] for name in wrong}
-    return read_samples(
-        data, Reading(**{**vars(reading), "kinds": {**known, **reading.kinds}}), None, needs_target=False
-    )
 
 
 def _truth(samples: Samples, target: str | None, usual: str | None) -> Samples:

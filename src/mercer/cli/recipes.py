@@ -1,6 +1,6 @@
 """Which kernel, machine and grid suit the samples, where the command line does not say."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from mercer.kernels import RBF, Kernel, On, Spectrum, WeightedDegree, Weisfeiler
 from mercer.selection import TablePreparation
 from mercer.selection.grid import PRICES, WIDTHS
 
-__all__ = ["Recipe", "check_targets", "default_kernel", "find_machine", "grid_for", "make_recipe"]
+__all__ = ["Recipe", "check_targets", "default_kernel", "find_machine", "grid_for", "machines", "make_recipe"]
 
 USUAL = {"classification": "SVC", "regression": "SVR", "novelty": "OneClassSVM"}
 # Sequences of one length, up to this one, are taken to be aligned: places count, not only pieces.
@@ -41,7 +41,7 @@ def make_recipe(
     samples: Samples,
     task: str,
     *,
-    kernel: Kernel | None = None,
+    kernel: Kernel,
     machine: str | None = None,
     parameters: Mapping[str, Any] | None = None,
     kinds: Mapping[str, str] | None = None,
@@ -54,8 +54,7 @@ def make_recipe(
     samples : Samples
         Those that will be learnt from.
     task : {"classification", "regression", "novelty"}
-    kernel : Kernel or None
-        Of a table with texts, one on vectors is that of the other columns, one on strings that of the texts.
+    kernel : Kernel
     machine : str or None
         The name of a class of `mercer`.
     parameters : mapping
@@ -66,19 +65,17 @@ def make_recipe(
         "auto" is "standard" for tables, and "none" for vectors, which have been prepared by who wrote them down.
     """
     preparation: Any = None
-    tables = kernel is not None and kernel.domain == "table"
     if samples.kind == "table":
         preparation = TablePreparation(
             dict(kinds or {}),
             target=samples.target,
             scale={"auto": "standard", "none": None}.get(scale, scale),
-            output="table" if tables else "auto",
+            output="table" if kernel.domain == "table" else "auto",
         )
     elif samples.kind == "vectors":
         preparation = _scaler(scale, issparse(samples.X))
     elif scale in ("standard", "minmax"):
         raise CommandError(f"--scale {scale} is for numbers; {samples.source} has none.", USAGE)
-    kernel = kernel if tables else default_kernel(samples, preparation, kernel)
     kind = find_machine(machine or USUAL[task], task)
     given: dict[str, Any] = {"kernel": kernel, **(parameters or {})}
     known = kind().get_params(deep=False)
@@ -93,6 +90,9 @@ def make_recipe(
     made = kind().set_params(**given)
     try:
         made._check_all()
+        for part in [kernel, *kernel.get_params(deep=True).values()]:
+            if isinstance(part, Kernel):
+                part._check_parameters()
     except (TypeError, ValueError) as error:
         raise CommandError(str(error), USAGE) from error
     return Recipe(task, made, preparation)
@@ -112,17 +112,18 @@ def _rounded(value: Any) -> Any:
     return float(f"{value:.3g}") if isinstance(value, float) else value
 
 
-def check_targets(samples: Samples, task: str) -> None:
-    """Refuse what cannot be learnt."""
+def check_targets(samples: Samples, task: str, part: str = "") -> None:
+    """Refuse what cannot be learnt; `part` is which part of the file the samples are."""
     if task == "novelty":
         return
     assert samples.y is not None
     values = np.unique(samples.y)
     if len(values) < 2:
         what = "class" if task == "classification" else "value"
-        only = f"the {what} {values[0]}"
         raise CommandError(
-            f"All {len(samples)} samples of {samples.source} have {only}: there is nothing to learn.", DATA
+            f"All {len(samples)} samples{part} of {samples.source} have the {what} {values[0]}: there is nothing to"
+            " learn.",
+            DATA,
         )
     if task == "regression" and samples.y.dtype.kind not in "iuf":
         raise CommandError(
@@ -134,8 +135,20 @@ def check_targets(samples: Samples, task: str) -> None:
         )
 
 
-def default_kernel(samples: Samples, preparation: Any, kernel: Kernel | None) -> Kernel:
-    """The kernel that suits the samples; where one is given, with what it cannot see added."""
+def default_kernel(samples: Samples, kinds: Mapping[str, str], kernel: Kernel | None = None) -> Kernel:
+    """The kernel that suits the samples; where one is given, with what it cannot see added.
+
+    Parameters
+    ----------
+    samples : Samples
+        All of them, those held out, too: whether sequences have one length must not depend on who is held out.
+    kinds : mapping from names to kinds
+        Of the columns of a table.
+    kernel : Kernel or None
+        Of a table with texts, one on vectors is that of the other columns, one on strings that of the texts.
+    """
+    if kernel is not None and kernel.domain == "table":
+        return kernel
     if samples.kind == "graphs":
         labelled = all(graph.node_labels is not None for graph in samples.X)
         return kernel or WeisfeilerLehman(h=3, node_labels=labelled).normalized()
@@ -143,15 +156,15 @@ def default_kernel(samples: Samples, preparation: Any, kernel: Kernel | None) ->
         return kernel or RBF()
     if samples.kind == "text":
         return kernel or string_kernel(samples.X)
-    seen = preparation.fit(samples.X)
-    if seen.output_ == "vectors":
+    texts = [name for name, kind in kinds.items() if kind == "text"]
+    columns = [name for name, kind in kinds.items() if kind in ("numeric", "categorical")]
+    if not texts:
         return kernel or RBF()
     on_strings = kernel if kernel is not None and kernel.domain == "strings" else None
     on_vectors = kernel if kernel is not None and on_strings is None else RBF()
-    if seen.output_ == "text":
-        return kernel or string_kernel(samples.X[seen.text_[0]])
-    terms: list[Kernel] = [On(name, on_strings or string_kernel(samples.X[name])) for name in seen.text_]
-    columns = [name for name in seen.kinds_ if name in {*seen.numeric_, *seen.categorical_}]
+    if len(texts) == 1 and not columns:
+        return kernel or string_kernel(samples.X[texts[0]])
+    terms: list[Kernel] = [On(name, on_strings or string_kernel(samples.X[name])) for name in texts]
     if columns:
         terms.insert(0, On(columns, on_vectors))
     total = terms[0]
@@ -174,9 +187,14 @@ def find_machine(name: str, task: str) -> Any:
     classes = [own for own in dir(mercer) if own[0].isupper()]
     kind: Any = getattr(mercer, {own.lower(): own for own in classes}.get(name.lower(), ""), None)
     if not _suits(kind, suits):
-        others = ", ".join(sorted(own for own in classes if _suits(getattr(mercer, own), suits)))
-        raise CommandError(f"There is no machine {name!r} for {task}; there are {others}.", USAGE)
+        raise CommandError(f"There is no machine {name!r} for {task}; there are {', '.join(machines(suits))}.", USAGE)
     return kind
+
+
+def machines(suits: Callable[[Any], bool] | None = None) -> list[str]:
+    """The names of the machines for a task, or for any."""
+    suits = suits or (lambda machine: is_classifier(machine) or is_regressor(machine) or is_outlier_detector(machine))
+    return sorted(own for own in dir(mercer) if own[0].isupper() and _suits(getattr(mercer, own), suits))
 
 
 def _suits(kind: Any, suits: Any) -> bool:

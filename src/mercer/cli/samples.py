@@ -2,9 +2,10 @@
 
 import difflib
 import io
+import math
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,23 @@ from sklearn.model_selection import train_test_split
 
 from mercer.cli.outcomes import DATA, USAGE, CommandError
 from mercer.cli.wishes import Reading
-from mercer.data import Columns, read_fasta, read_svmlight, read_table, read_tu_dortmund
-from mercer.data.files import read_bytes, suffix_of
+from mercer.data import Columns, column_kinds, read_fasta, read_svmlight, read_table, read_tu_dortmund
+from mercer.data.files import name_of, read_bytes, suffix_of
 from mercer.data.tables import MISSING
 from mercer.errors import FormatError
 from mercer.kernels.samples import n_samples, take
 
-__all__ = ["Samples", "near", "read_samples", "split", "target_of"]
+__all__ = [
+    "Samples",
+    "check_texts",
+    "missing_columns",
+    "near",
+    "read_samples",
+    "split",
+    "standard_input",
+    "target_of",
+    "with_kinds",
+]
 
 SUFFIXES = {
     **dict.fromkeys((".csv", ".tsv", ".tab", ".parquet", ".pq"), "table"),
@@ -46,6 +57,21 @@ class Samples:
     def __len__(self) -> int:
         return n_samples(self.X)
 
+    def kinds(self, known: Mapping[str, str]) -> dict[str, str]:
+        """Of which kind the columns of a table are, from all of its rows; of other samples, nothing."""
+        return column_kinds(self.X, known) if self.kind == "table" else {}
+
+    def missing(self, kinds: Mapping[str, str]) -> dict[str, int]:
+        """How many values of the columns are not there, of those where some are not, and which are looked at."""
+        used = [name for name, kind in kinds.items() if kind != "identifier"]
+        counts = {name: int(np.count_nonzero(absent(self.X[name]))) for name in used}
+        return {name: count for name, count in counts.items() if count}
+
+    def class_sizes(self) -> tuple[np.ndarray, np.ndarray]:
+        """The classes, or the values, and how many samples have each."""
+        assert self.y is not None
+        return np.unique(self.y, return_counts=True)
+
     def taken(self, rows: np.ndarray) -> "Samples":
         """Some of them."""
         return replace(self, X=take(self.X, rows), y=None if self.y is None else self.y[rows])
@@ -61,12 +87,21 @@ class Samples:
         return "classification" if whole and distinct <= min(MOST_CLASSES, max(2, len(self.y) / 2)) else "regression"
 
 
-def read_samples(path: str, reading: Reading, target: str | None = None, *, needs_target: bool = True) -> Samples:
+def standard_input() -> io.BytesIO:
+    """All of the standard input, as a file that can be read again."""
+    source = io.BytesIO(sys.stdin.buffer.read())
+    source.name = "standard input"
+    return source
+
+
+def read_samples(
+    path: str | io.BytesIO, reading: Reading, target: str | None = None, *, needs_target: bool = True
+) -> Samples:
     """Read a file of any format.
 
     Parameters
     ----------
-    path : str
+    path : str or file
         "-" is the standard input.
     reading : Reading
     target : str or None
@@ -74,15 +109,16 @@ def read_samples(path: str, reading: Reading, target: str | None = None, *, need
     needs_target : bool, default=True
         Whether samples without something to learn are refused.
     """
-    if Path(path).is_dir():
+    if isinstance(path, str) and Path(path).is_dir():
+        _check_options(reading, target, "graphs", path)
         graphs, y = read_graphs(path)
         return Samples("graphs", graphs, _needed(y, needs_target, path, "graph labels"), path)
-    source: Any = path
-    if path == "-":
-        source = io.BytesIO(sys.stdin.buffer.read())
-        source.name = "standard input"
-    name = "standard input" if path == "-" else path
+    source: Any = standard_input() if path == "-" else path
+    if hasattr(source, "seek"):
+        source.seek(0)
+    name = name_of(source)
     kind = reading.format or SUFFIXES.get(suffix_of(source)) or guess_format(source)
+    _check_options(reading, target, kind, name)
     if kind == "graphs":
         raise CommandError(f"{name} is a file; graphs in the format of the TU Dortmund collection are a folder.", DATA)
     if kind == "svmlight":
@@ -95,13 +131,7 @@ def read_samples(path: str, reading: Reading, target: str | None = None, *, need
         sequences, y, _ = read_fasta(source, reading.labels)
         y = None if y is None else np.array(y, dtype=str)
         return Samples("text", sequences, _needed(y, needs_target, name, "labels; --labels FILE gives them"), name)
-    table = read_table(
-        source,
-        delimiter=reading.delimiter,
-        header=reading.header,
-        missing=reading.missing or MISSING,
-        kinds={column: own for column, own in reading.kinds.items() if own != "identifier"},
-    )
+    table = _read_table(source, reading)
     if target is None:
         if needs_target:
             raise CommandError(f"Which column is to be learnt? --target COLUMN; {_suggested(table)}", USAGE)
@@ -109,6 +139,83 @@ def read_samples(path: str, reading: Reading, target: str | None = None, *, need
     y = target_of(table, target)
     rest = {column: values for column, values in table.items() if column != target}
     return Samples("table", Columns(rest, table.source, table.lines), y, name, target)
+
+
+def _check_options(reading: Reading, target: str | None, kind: str, name: str) -> None:
+    """Refuse options that say nothing of a file of this format: whoever gives them means something else."""
+    if kind != "table":
+        options: dict[str, Any] = {"--target": target, "--delimiter": reading.delimiter, "--header": reading.header}
+        options |= {"--missing": reading.missing or None, **{f"--{own}": own for own in reading.kinds.values()}}
+        given = [option.replace("identifier", "ignore") for option, value in options.items() if value is not None]
+        if given:
+            raise CommandError(f"{given[0]} is for tables; {name} is none.", USAGE)
+    if kind != "fasta" and reading.labels is not None:
+        raise CommandError(f"--labels is for FASTA files; {name} is none.", USAGE)
+
+
+def _read_table(source: Any, reading: Reading) -> Columns:
+    options: dict[str, Any] = {
+        "delimiter": reading.delimiter,
+        "header": reading.header,
+        "missing": reading.missing or MISSING,
+    }
+    kinds = {column: own for column, own in reading.kinds.items() if own != "identifier"}
+    try:
+        table: Columns = read_table(source, kinds=kinds, **options)
+    except FormatError:
+        raise
+    except ValueError:  # a name that is not there
+        if hasattr(source, "seek"):
+            source.seek(0)
+        table = read_table(source, **options)
+    for column, own in reading.kinds.items():
+        if column not in table:
+            option = "ignore" if own == "identifier" else own
+            raise CommandError(f"--{option}: {table.source} has no column {column!r}; {near(column, table)}", USAGE)
+    return table
+
+
+def with_kinds(samples: Samples, kinds: Mapping[str, str], source: str | io.BytesIO, reading: Reading) -> Samples:
+    """A table with columns of the kinds that were learnt from; what is no number there is named."""
+    wrong = {
+        name: kind
+        for name, kind in kinds.items()
+        if kind != "identifier" and (samples.X[name].dtype == object) != (kind != "numeric")
+    }
+    if wrong:
+        reading = replace(reading, kinds={**reading.kinds, **wrong})
+        samples = read_samples(source, reading, samples.target, needs_target=samples.target is not None)
+    check_texts(samples, kinds)
+    return samples
+
+
+def check_texts(samples: Samples, kinds: Mapping[str, str]) -> None:
+    """Refuse texts that are missing: numbers have neighbours, and categories a category for it, texts have neither."""
+    for name in (name for name, kind in kinds.items() if kind == "text"):
+        gone = absent(samples.X[name])
+        if gone.any():
+            reason = f"the text {name!r} is missing{_others(gone)}; fill it in, take the row out, or use --ignore."
+            raise samples.X.error(reason, int(gone.argmax()))
+
+
+def absent(values: np.ndarray) -> np.ndarray:
+    """Which values are missing."""
+    return np.array([value is None or value != value for value in values.tolist()], dtype=bool)
+
+
+def _others(gone: np.ndarray) -> str:
+    n = int(gone.sum()) - 1
+    return f" (and in {n} other row{'s' * (n != 1)})" if n else ""
+
+
+def missing_columns(samples: Samples, kinds: Mapping[str, str], whose: str) -> str | None:
+    """What a table lacks, as a sentence; None if nothing."""
+    missing = [name for name, kind in kinds.items() if kind != "identifier" and name not in samples.X]
+    if not missing:
+        return None
+    shown = ", ".join(map(repr, missing[:10])) + (f" and {len(missing) - 10} others" if len(missing) > 10 else "")
+    hint = f"; {near(missing[0], samples.X)}" if len(missing) == 1 else "."
+    return f"{samples.source} has no column {shown}, which {whose} needs{hint}"
 
 
 def read_graphs(path: str) -> tuple[list[Any], np.ndarray | None]:
@@ -148,11 +255,10 @@ def target_of(table: Columns, target: str) -> np.ndarray:
     if target not in table:
         raise CommandError(f"{table.source} has no column {target!r}; {near(target, table)}", USAGE)
     values = table[target]
-    absent = np.array([value is None or value != value for value in values.tolist()])
-    if absent.any():
-        others = f" (and in {absent.sum() - 1} other rows)" if absent.sum() > 1 else ""
+    gone = absent(values)
+    if gone.any():
         raise table.error(
-            f"the target {target!r} is missing{others}; fill it in, or take the row out.", int(absent.argmax())
+            f"the target {target!r} is missing{_others(gone)}; fill it in, or take the row out.", int(gone.argmax())
         )
     if values.dtype == object:
         return np.array(values.tolist(), dtype=str)
@@ -167,8 +273,8 @@ def near(name: str, names: Iterable[str]) -> str:
     found = [lower[low] for low in difflib.get_close_matches(name.lower(), lower, n=3, cutoff=0.5)]
     if found:
         return f"did you mean {' or '.join(map(repr, found))}?"
-    shown = ", ".join(map(repr, names[:12])) + (", ..." if len(names) > 12 else "")
-    return f"there are {shown}."
+    shown = ", ".join(map(repr, names[:12]))
+    return f"there are {shown} and {len(names) - 12} others." if len(names) > 12 else f"there are {shown}."
 
 
 def _suggested(table: Columns) -> str:
@@ -181,16 +287,13 @@ def split(samples: Samples, share: float, seed: int, stratify: bool) -> tuple[np
     everyone = np.arange(len(samples))
     if share == 0:
         return everyone, everyone[:0]
+    if not 1 <= math.ceil(share * len(samples)) < len(samples):  # as train_test_split counts
+        raise CommandError(f"{len(samples)} samples are too few to hold out the share {share:g} of them.", DATA)
     classes = samples.y if stratify else None
     if classes is not None:
         _, counts = np.unique(classes, return_counts=True)
         n_test = round(share * len(samples))
         if counts.min() < 2 or n_test < len(counts) or len(samples) - n_test < len(counts):
             classes = None  # too few of a class for every part
-    try:
-        train, test = train_test_split(everyone, test_size=share, random_state=seed, stratify=classes)
-    except ValueError as error:
-        raise CommandError(
-            f"{len(samples)} samples are too few to hold out {share:g} of them: {error}", DATA
-        ) from error
+    train, test = train_test_split(everyone, test_size=share, random_state=seed, stratify=classes)
     return np.sort(train), np.sort(test)

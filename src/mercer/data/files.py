@@ -1,16 +1,19 @@
-"""Text files: read whole, with what is wrong with them said by line, and written whole or not at all."""
+"""Files: texts read whole, with what is wrong with them said by line, and anything written whole or not at all."""
 
 import gzip
 import os
 import secrets
+import stat
 import zlib
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from mercer.errors import FormatError
+from mercer.lines import sync_folder
 
-__all__ = ["name_of", "read_bytes", "read_text", "suffix_of", "write_text"]
+__all__ = ["name_of", "read_bytes", "read_text", "replacing", "suffix_of", "write_text"]
 
 
 def name_of(source: Any) -> str:
@@ -68,15 +71,50 @@ def line(data: bytes, place: int) -> int:
 
 def write_text(path: Any, text: str) -> None:
     """Write a file, under another name until it is complete."""
-    path = Path(path)
-    part = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
+    with replacing(path) as part, part.open("w", encoding="utf-8", newline="") as file:
+        file.write(text)
+
+
+@contextmanager
+def replacing(path: Any) -> Iterator[Path]:
+    """Where to write a file that takes the place of `path` when it is complete, with its rights; a link stays a link.
+
+    Devices and pipes, such as ``/dev/stdout``, are nothing to replace: they are written to as they are.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from mercer.data.files import replacing
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "numbers.txt"
+    ...     with replacing(path) as part:
+    ...         _ = part.write_text("1 2 3")
+    ...         print(path.exists())
+    ...     print(path.read_text())
+    False
+    1 2 3
+    """
+    if (os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))) or str(path).startswith("/dev/"):
+        yield Path(path)
+        return
+    path = Path(os.path.realpath(path))
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder {path.parent} to write {path.name} to.")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; give the name of a file.")
+    part = path.with_name(f".mercer-{secrets.token_hex(8)}.part")  # the name itself may be as long as names can be
+    # Made here, so that it is this process' own, and to learn the rights of new files.
+    os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     try:
-        with part.open("x", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
+        rights = os.stat(path if path.exists() else part).st_mode
+        yield part
+        os.chmod(part, stat.S_IMODE(rights))
+        with part.open("rb+") as file:
             os.fsync(file.fileno())
-        part.replace(path)
+        os.replace(part, path)
     except BaseException:
         with suppress(OSError):
             part.unlink()
         raise
+    with suppress(OSError):  # the name on disk, too; where folders cannot be opened, the system sees to it
+        sync_folder(str(path))

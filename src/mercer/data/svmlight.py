@@ -67,7 +67,8 @@ def read_svmlight(source: Any, *, n_features: int | None = None, first: int = 1)
     # Where it cannot be read, or has what a fast reader lets pass, lines are read one by one to say where.
     if X is None or not len(y) or not (np.isfinite(X.data).all() and np.isfinite(y).all()):
         X, y = _read_slowly(text, name, n_features, first)
-    return csr_array(X), y
+    index = np.int32 if max(X.nnz, X.shape[1]) < 1 << 31 else np.int64  # scikit-learn's machines take no others
+    return csr_array((X.data, X.indices.astype(index), X.indptr.astype(index)), shape=X.shape), y
 
 
 def _read_slowly(text: str, name: str, n_features: int | None, first: int) -> tuple[csr_array, np.ndarray]:
@@ -89,10 +90,8 @@ def _read_slowly(text: str, name: str, n_features: int | None, first: int) -> tu
     if not targets:
         raise FormatError("there are no samples, only comments.", name)
     width = max(columns, default=-1) + 1 if n_features is None else n_features
-    shape = (len(targets), width)
-    return csr_array((np.array(values, dtype=np.float64), np.array(columns, dtype=np.int64), starts), shape=shape), (
-        np.array(targets)
-    )
+    parts = np.array(values, dtype=np.float64), np.array(columns, dtype=np.int64), np.array(starts)
+    return csr_array(parts, shape=(len(targets), width)), np.array(targets)
 
 
 def parse_entries(entries: list[str], name: str, line: int, first: int = 1) -> Iterator[tuple[int, float]]:

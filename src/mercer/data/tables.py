@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.data.files import name_of, read_text, suffix_of
+from mercer.data.files import name_of, read_bytes, read_text, suffix_of
 from mercer.errors import FormatError
 from mercer.extras import require
 
@@ -246,7 +246,7 @@ def _as_numbers(
     known = np.flatnonzero(~absent)
     numbers = np.full(len(values), np.nan)
     try:
-        numbers[known] = [float(values[k]) for k in known]
+        numbers[known] = [_number(values[k]) for k in known]
     except ValueError:
         wrong = [k for k in known if not _is_number(values[k])]
         if not numeric and len(wrong) > MISTAKES * len(known):
@@ -261,9 +261,16 @@ def _as_numbers(
     return numbers.astype(np.int64) if whole and (np.abs(numbers) <= LARGEST_EXACT).all() else numbers
 
 
+def _number(value: str) -> float:
+    """A number; Python would read ``1_2``, too, which in a file is a name."""
+    if "_" in value:
+        raise ValueError
+    return float(value)
+
+
 def _is_number(value: str) -> bool:
     try:
-        float(value)
+        _number(value)
     except ValueError:
         return False
     return True
@@ -274,17 +281,20 @@ def _is_number(value: str) -> bool:
 
 def _read_parquet(source: Any) -> Columns:
     pa, parquet = require("pyarrow", "A Parquet file"), require("pyarrow.parquet", "A Parquet file")
-    name = name_of(source)
+    name, data = name_of(source), read_bytes(source)
     try:
-        table = parquet.read_table(source)
-    except (pa.ArrowException, ValueError) as error:
-        raise FormatError(f"this is no readable Parquet file ({str(error).splitlines()[0]}).", name) from None
+        table = parquet.read_table(pa.BufferReader(data))
+    except (pa.ArrowException, OSError, ValueError) as error:  # of damage, pyarrow says that it is one of files
+        raise FormatError(f"this is no readable Parquet file ({str(error).strip().splitlines()[0]}).", name) from None
     if table.num_rows == 0:
         raise FormatError("the table has no rows.", name)
     twice = [column for column, count in Counter(table.column_names).items() if count > 1]
     if twice:
         raise FormatError(f"two columns are called {twice[0]!r}.", name)
-    return Columns({column: _from_arrow(table[column], column, name) for column in table.column_names}, name)
+    try:
+        return Columns({column: _from_arrow(table[column], column, name) for column in table.column_names}, name)
+    except UnicodeDecodeError as error:
+        raise FormatError(f"a string is not UTF-8 ({error.reason}).", name) from None
 
 
 def _from_arrow(values: Any, column: str, name: str) -> np.ndarray:

@@ -1,15 +1,26 @@
 """Graphs from the files of the TU Dortmund collection."""
 
-import gzip
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from mercer.data.files import read_text
 from mercer.data.graph import Graph
+from mercer.errors import FormatError
 
 __all__ = ["read_tu_dortmund"]
+
+PARTS = (
+    "A",
+    "graph_indicator",
+    "graph_labels",
+    "graph_attributes",
+    "node_labels",
+    "edge_labels",
+    "node_attributes",
+    "edge_attributes",
+)
 
 
 def read_tu_dortmund(folder: Any) -> tuple[list[Graph], np.ndarray | None]:
@@ -30,6 +41,13 @@ def read_tu_dortmund(folder: Any) -> tuple[list[Graph], np.ndarray | None]:
     y : array of shape (n,) or None
         The classes or, where there are none, the targets.
 
+    Raises
+    ------
+    FileNotFoundError
+        For a folder that is not there, or without these files.
+    FormatError
+        For a line that does not hold numbers, or as many as the others, and for files that contradict each other.
+
     Notes
     -----
     An edge stands in the file in both directions; lines that say it again are read once, and must agree.
@@ -42,9 +60,16 @@ def read_tu_dortmund(folder: Any) -> tuple[list[Graph], np.ndarray | None]:
     folder = Path(folder)
     name = _set_name(folder)
 
+    paths = {part: _find(folder, f"{name}_{part}.txt") for part in PARTS}
+
     def rows(part: str, kind: type) -> np.ndarray | None:
-        path = _find(folder, f"{name}_{part}.txt")
-        return None if path is None else np.loadtxt(_lines(path), delimiter=",", dtype=kind, ndmin=2)
+        path = paths[part]
+        return None if path is None else _numbers(path, kind)
+
+    def wrong(part: str, reason: str, row: Any = None) -> FormatError:
+        path = paths[part]
+        assert path is not None
+        return FormatError(reason, path, None if row is None else _lines(read_text(path))[int(row)][0])
 
     arcs, owner = rows("A", np.int64), rows("graph_indicator", np.int64)
     if arcs is None or owner is None:
@@ -55,29 +80,45 @@ def read_tu_dortmund(folder: Any) -> tuple[list[Graph], np.ndarray | None]:
     if targets is None:
         targets = rows("graph_attributes", np.float64)
 
-    graph_of, arcs = owner[:, 0], arcs.reshape(-1, 2) - 1
+    if arcs.shape[1] != 2:
+        raise wrong("A", f"an edge is two numbers of nodes, got {arcs.shape[1]}.", 0)
+    if owner.shape[1] != 1:
+        raise wrong("graph_indicator", f"a node is in one graph, got {owner.shape[1]} numbers.", 0)
+    graph_of, arcs = owner[:, 0], arcs - 1
     n_nodes = len(graph_of)
-    for part, found, expected in [
-        ("node_labels", node_labels, n_nodes),
-        ("node_attributes", attributes, n_nodes),
-        ("edge_labels", edge_labels, len(arcs)),
-        ("edge_attributes", edge_attributes, len(arcs)),
+    for part, found, expected, of in [
+        ("node_labels", node_labels, n_nodes, "graph_indicator"),
+        ("node_attributes", attributes, n_nodes, "graph_indicator"),
+        ("edge_labels", edge_labels, len(arcs), "A"),
+        ("edge_attributes", edge_attributes, len(arcs), "A"),
     ]:
         if found is not None and len(found) != expected:
-            raise ValueError(f"{name}_{part}.txt has {len(found)} lines where {expected} are expected.")
-    if arcs.size and (arcs.min() < 0 or arcs.max() >= n_nodes):
-        raise ValueError(f"{name}_A.txt has nodes from {arcs.min() + 1} to {arcs.max() + 1}, there are {n_nodes}.")
-    if (np.diff(graph_of) < 0).any() or (n_nodes and graph_of[0] < 1):
-        raise ValueError(f"{name}_graph_indicator.txt must be ascending, from 1 on.")
-    if (graph_of[arcs[:, 0]] != graph_of[arcs[:, 1]]).any():
-        raise ValueError(f"{name}_A.txt has edges between nodes of different graphs.")
+            raise wrong(part, f"{len(found)} lines, where {name}_{of}.txt has {expected}.")
+    outside = (arcs < 0) | (arcs >= n_nodes)
+    if outside.any():
+        row, side = np.argwhere(outside)[0]
+        raise wrong("A", f"node {arcs[row, side] + 1}, where there are nodes from 1 to {n_nodes}.", row)
+    steps = np.flatnonzero(np.diff(graph_of, prepend=1) < 0)
+    if steps.size:
+        raise wrong("graph_indicator", f"graph {graph_of[steps[0]]}; graphs must ascend, from 1 on.", steps[0])
+    between = np.flatnonzero(graph_of[arcs[:, 0]] != graph_of[arcs[:, 1]])
+    if between.size:
+        first, second = graph_of[arcs[between[0]]]
+        raise wrong("A", f"the edge is between nodes of the graphs {first} and {second}.", between[0])
+    if targets is not None and graph_of[-1] > len(targets):
+        of = "graph_labels" if paths["graph_labels"] is not None else "graph_attributes"
+        raise wrong("graph_indicator", f"graph {graph_of[-1]}, where {name}_{of}.txt has {len(targets)}.", -1)
+    if edge_attributes is not None and edge_attributes.shape[1] != 1:
+        raise wrong("edge_attributes", f"{edge_attributes.shape[1]} numbers for an edge; a weight is one number.", 0)
 
-    n_graphs = len(targets) if targets is not None else int(graph_of.max(initial=0))
+    n_graphs = len(targets) if targets is not None else int(graph_of[-1])
     pairs = np.sort(arcs, axis=1)
     edges, first, inverse = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
     for part, found in [("edge_labels", edge_labels), ("edge_attributes", edge_attributes)]:
-        if found is not None and (found != found[first][inverse.reshape(-1)]).any():
-            raise ValueError(f"{name}_{part}.txt says different things of the two directions of an edge.")
+        if found is not None:
+            other = np.flatnonzero((found != found[first][inverse.reshape(-1)]).any(axis=1))
+            if other.size:
+                raise wrong(part, "this says something else of an edge than a line above.", other[0])
     node_starts = np.searchsorted(graph_of, np.arange(1, n_graphs + 2))
     edge_starts = np.searchsorted(graph_of[edges[:, 0]], np.arange(1, n_graphs + 2))
     graphs = []
@@ -90,7 +131,7 @@ def read_tu_dortmund(folder: Any) -> tuple[list[Graph], np.ndarray | None]:
                 node_labels=None if node_labels is None else _told(node_labels[nodes]),
                 edge_labels=None if edge_labels is None else _told(edge_labels[first[lines]]),
                 node_attributes=None if attributes is None else attributes[nodes],
-                weights=None if edge_attributes is None else _weight(edge_attributes[first[lines]], name),
+                weights=None if edge_attributes is None else edge_attributes[first[lines], 0],
             )
         )
     return graphs, None if targets is None else targets[:, 0] if targets.shape[1] == 1 else targets
@@ -98,14 +139,6 @@ def read_tu_dortmund(folder: Any) -> tuple[list[Graph], np.ndarray | None]:
 
 def _told(labels: np.ndarray) -> list[Any]:
     return labels[:, 0].tolist() if labels.shape[1] == 1 else list(map(tuple, labels.tolist()))
-
-
-def _weight(attributes: np.ndarray, name: str) -> np.ndarray:
-    if attributes.shape[1] != 1:
-        raise ValueError(
-            f"{name}_edge_attributes.txt has {attributes.shape[1]} numbers for an edge; a weight is one number."
-        )
-    return attributes[:, 0]
 
 
 def _set_name(folder: Path) -> str:
@@ -123,6 +156,36 @@ def _find(folder: Path, name: str) -> Path | None:
     return next((path for path in (folder / name, folder / f"{name}.gz") if path.exists()), None)
 
 
-def _lines(path: Path) -> Iterator[str]:
-    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
-        yield from file
+def _numbers(path: Path, kind: type) -> np.ndarray:
+    """The numbers of a file, shape (lines, numbers in a line)."""
+    lines = _lines(read_text(path))
+    found: np.ndarray
+    try:
+        found = np.loadtxt([line for _, line in lines], delimiter=",", dtype=kind, ndmin=2, comments=None)
+    except (ValueError, OverflowError):
+        found = np.empty(0)
+    if not found.size or not np.isfinite(found).all():  # one by one, to say where
+        width = lines[0][1].count(",") + 1
+        for number, line in lines:
+            fields = line.split(",")
+            if len(fields) != width:
+                raise FormatError(f"{len(fields)} numbers, where the first line has {width}.", path, number)
+            for field in fields:
+                _check_number(field.strip(), kind, path, number)
+        raise FormatError("this cannot be read as numbers.", path)
+    return found
+
+
+def _check_number(field: str, kind: type, path: Path, number: int) -> None:
+    what = "whole number" if kind is np.int64 else "finite number"
+    try:
+        good = bool(np.isfinite(np.array(field, dtype=kind)))
+    except (ValueError, OverflowError):
+        good = False
+    if not good:
+        raise FormatError(f"{field!r} is no {what}.", path, number)
+
+
+def _lines(text: str) -> list[tuple[int, str]]:
+    """The lines that say something, with their numbers."""
+    return [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]

@@ -1,6 +1,5 @@
 """Loaders of the data sets in ``data/``: a CSV file with a column for the class or the target, and its description."""
 
-import gzip
 from importlib.resources import files
 from typing import Any
 
@@ -685,10 +684,8 @@ def _file(name: str) -> Any:
 
 
 def _read(name: str) -> Table:
-    file = _file(name)
-    content = file.read_bytes()
-    text = (gzip.decompress(content) if file.name.endswith(".gz") else content).decode("utf-8")
-    return parse_table(text.splitlines(), file.name)
+    with _file(name).open("rb") as file:
+        return parse_table(file)
 
 
 def _bunch(table: Table, name: str, return_X_y: bool, as_frame: bool) -> Any:

@@ -1,6 +1,5 @@
 """Data sets in files that the user has, found by name in one folder."""
 
-import gzip
 import os
 import warnings
 from collections.abc import Callable
@@ -9,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import load_svmlight_file, make_classification
+from sklearn.datasets import make_classification
 from sklearn.utils import Bunch
 
-from mercer.data.tu_dortmund import read_tu_dortmund
+from mercer.data import read_svmlight, read_tu_dortmund
 from mercer.datasets.generators import make_molecules, make_sequences
 from mercer.datasets.tables import parse_table
 
@@ -67,7 +66,7 @@ def load_dataset(name: str, *, folder: Any = None, stand_in: bool = False, retur
     ``graphs/NAME/`` or ``NAME/``  a folder of the TU Dortmund collection
     ``NAME.csv``                   header; a column ``class`` or ``target``; an empty cell is missing; a column
                                    ``sequence`` or ``text`` makes strings the samples
-    ``NAME.svm``                   svmlight
+    ``NAME.svm``                   svmlight, features numbered from 1 on
     ============================== ====================================================================================
 
     Each may be gzipped. The training part may be called ``NAME_train`` instead, and a file ``NAME_test`` beside it is
@@ -91,7 +90,7 @@ def load_dataset(name: str, *, folder: Any = None, stand_in: bool = False, retur
     data : :class:`~sklearn.utils.Bunch`
         With the attributes
 
-        data : ndarray, csr_matrix, list of str or list of Graph
+        data : ndarray, CSR array, list of str or list of Graph
             The samples; an array of objects where some columns have words.
         target : ndarray
             Labels or values as they stand in the file: int, float or str.
@@ -104,6 +103,14 @@ def load_dataset(name: str, *, folder: Any = None, stand_in: bool = False, retur
         generated : bool
             Whether the samples are a stand-in.
     (data, target) : tuple, if ``return_X_y=True``
+
+    Raises
+    ------
+    FileNotFoundError
+        Where there are no such files, and no stand-in was asked for.
+    FormatError
+        For a file that is wrong, with its line: see `mercer.data.read_table`, `mercer.data.read_svmlight` and
+        `mercer.data.read_tu_dortmund`, which read them.
 
     See Also
     --------
@@ -174,7 +181,7 @@ def _read(name: str, home: Path) -> dict[str, Any] | None:
 
 
 def _read_csv(train: Path, test: Path | None) -> dict[str, Any]:
-    table = _table(train)
+    table = parse_table(train)
     found = {
         "data": table.data,
         "target": table.labels,
@@ -182,28 +189,19 @@ def _read_csv(train: Path, test: Path | None) -> dict[str, Any]:
         "columns": table.others,
     }
     if test is not None:
-        rest = _table(test)
+        rest = parse_table(test)
         if rest.feature_names != table.feature_names:
             raise ValueError(f"{test.name} must have the columns of {train.name}, and has others.")
         found |= {"data_test": rest.data, "target_test": rest.labels, "columns_test": rest.others}
     return found
 
 
-def _table(path: Path) -> Any:
-    with (
-        gzip.open(path, "rt", encoding="utf-8", newline="")
-        if path.suffix == ".gz"
-        else path.open(encoding="utf-8", newline="") as lines
-    ):
-        return parse_table(lines, path.name)
-
-
 def _read_svmlight(train: Path, test: Path | None) -> dict[str, Any]:
-    X, y = load_svmlight_file(str(train))
+    X, y = read_svmlight(train)
     if test is None:
         return {"data": X, "target": _whole(y)}
     # One part may lack the last features of the other.
-    X_test, y_test = load_svmlight_file(str(test))
+    X_test, y_test = read_svmlight(test)
     width = max(X.shape[1], X_test.shape[1])
     X.resize(X.shape[0], width)
     X_test.resize(X_test.shape[0], width)

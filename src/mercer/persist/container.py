@@ -10,16 +10,16 @@ import json
 import math
 import os
 import re
-import secrets
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import save, save_file
 
+from mercer.data.files import replacing
 from mercer.errors import DamagedFileError, ForeignFileError, ModelFileError
 from mercer.persist.values import TENSOR_KINDS
 
@@ -39,38 +39,14 @@ Check = Callable[[str, dict[str, Any]], None]
 def write(path: str, document: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     """Write a file, under another name until it is complete."""
     text = _wrapped({**document, "arrays": _digest(arrays)})
-    _check_place(path)
-    target = os.path.realpath(path)  # a link stays a link
-    folder = os.path.dirname(target)
-    part = os.path.join(folder, f".mercer-{secrets.token_hex(8)}.part")
-    with _naming(path):
-        # Made here, so that it is this process' own, and to learn the rights of new files.
-        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-        try:
-            rights = os.stat(target if os.path.exists(target) else part).st_mode
-            save_file(arrays, part, metadata={KEY: text})
-            os.chmod(part, stat.S_IMODE(rights))
-            with open(part, "rb+") as file:
-                os.fsync(file.fileno())
-            os.replace(part, target)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(part)
-            raise
-    _sync_folder(folder)
-
-
-def _check_place(path: str) -> None:
-    """Refuse what is no place for a file; devices and pipes would be replaced by one."""
-    folder, name = os.path.split(path)
-    if os.path.isdir(path):
-        raise IsADirectoryError(f"{path} is a folder; give the name of a file.")
-    if not name or "\0" in path:
+    metadata = {KEY: text}
+    if not os.path.basename(path) or "\0" in path:
         raise ValueError(f"path must be the name of a file, got {path!r}.")
-    if not os.path.isdir(folder or os.curdir):
-        raise FileNotFoundError(f"There is no folder {os.path.abspath(folder)} to write {name} to.")
-    if os.path.exists(path) and not os.path.isfile(path):
-        raise FileExistsError(f"{path} is no regular file; give the name of a file.")
+    with _naming(path), replacing(path) as part:
+        if part.is_file():
+            save_file(arrays, part, metadata=metadata)
+        else:  # a device, which save_file would replace
+            part.write_bytes(save(arrays, metadata=metadata))
 
 
 @contextmanager
@@ -95,16 +71,6 @@ def _wrapped(document: dict[str, Any]) -> str:
     if len(text) > LARGEST_HEADER // 2:
         raise ModelFileError(f"The model has {len(text)} bytes beside its arrays, more than a file can hold.")
     return text
-
-
-def _sync_folder(folder: str) -> None:
-    """The new name is on disk, too; where folders cannot be opened, the system sees to it."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def _digest(arrays: dict[str, np.ndarray]) -> str:
