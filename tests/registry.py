@@ -180,7 +180,6 @@ ESTIMATORS: dict[str, Callable[[], SupportVectorMachine]] = {
     "SVC hard": lambda: svm.SVC(kernel=kernels.RBF(gamma=3.0), C=np.inf),
     "SVC linear": lambda: svm.SVC(kernel="linear"),
     "SVC squared": lambda: svm.SVC(loss="squared_hinge"),
-    "SVC landmarks": lambda: svm.SVC(approximation=500),
     "NuSVC": lambda: svm.NuSVC(nu=0.2),
     "SVR": lambda: svm.SVR(),
     "SVR no tube": lambda: svm.SVR(epsilon=0.0),

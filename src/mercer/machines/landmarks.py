@@ -7,10 +7,11 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer.data import RowBlocks
 from mercer.gram import Gram, LandmarkGram
+from mercer.kernels import Indexed
 from mercer.kernels.samples import n_samples, take
 from mercer.machines.base import KernelMachine
 from mercer.parameters import Number
@@ -79,18 +80,27 @@ class LandmarkMachine(KernelMachine):
     def _make_gram(self, X: Any, weight: np.ndarray) -> Gram:
         if self.approximation is None:
             return super()._make_gram(X, weight)
-        if self._precomputed:
-            raise ValueError("approximation must be None where the kernel is precomputed: landmarks are samples.")
         chooser = self.approximation
         if not isinstance(chooser, _nystroem()):
             chooser = _nystroem()(n_components=int(chooser))
         rows = self._candidates(weight, chooser)
-        some = X[rows] if isinstance(X, RowBlocks) else take(X, rows)
-        self._resolve_kernel(*((some, weight[rows]) if isinstance(X, RowBlocks) else (X, weight)))
+        if isinstance(X, RowBlocks):
+            some = X[rows]
+            self._resolve_kernel(some, weight[rows])
+        else:
+            self._resolve_kernel(X, weight)
+            some = X[np.ix_(rows, rows)] if self._precomputed else take(X, rows)
         chooser = clone(chooser).set_params(kernel=self.kernel_, memory=self.memory, n_threads=self.n_threads)
-        self.approximation_ = chooser.fit(some)
-        numbers = np.where(chooser.support_ < 0, -1, rows[chooser.support_])
-        return LandmarkGram(self.kernel_, X, chooser.support_vectors_, self.memory, numbers)
+        self.approximation_ = chooser.fit(some, sample_weight=weight[rows])
+        order = np.argsort(chooser.support_, kind="stable")
+        numbers = rows[chooser.support_[order]]
+        return self._landmark_gram(X, numbers if self._precomputed else take(chooser.support_vectors_, order), numbers)
+
+    def _landmark_gram(self, X: Any, landmarks: Any, numbers: np.ndarray) -> LandmarkGram:
+        """The Gram matrix; of a precomputed one the landmarks are numbers of columns."""
+        if self._precomputed:
+            return LandmarkGram(Indexed(X), np.arange(len(X)), landmarks, self.memory, numbers)
+        return LandmarkGram(self.kernel_, X, landmarks, self.memory, numbers)
 
     def _candidates(self, weight: np.ndarray, chooser: Any) -> np.ndarray:
         """Ascending numbers of the samples that may become landmarks."""
@@ -110,7 +120,8 @@ class LandmarkMachine(KernelMachine):
         self.dual_coef_ = (
             coefficients if self._dense_coefficients or len(coefficients) == 1 else csr_array(coefficients)
         )
-        self.support_, self.support_vectors_, self._n_train = gram.numbers, gram.Z, gram.n
+        self.support_, self._n_train = gram.numbers, gram.n
+        self.support_vectors_ = np.empty((0, 0)) if self._precomputed else gram.Z
 
     def _duals(self) -> tuple[np.ndarray, np.ndarray, csr_array]:
         """Objectives and bounds of all problems, as certified, and what the kernel sees of the points of the dual.
@@ -148,9 +159,12 @@ class LandmarkMachine(KernelMachine):
         if n_samples(X) != self._n_train:
             raise ValueError(f"X must have the {self._n_train} samples of fit, got {n_samples(X)}.")
         objective, bound, rows = self._duals()
-        X = X if isinstance(X, RowBlocks) else self._check_new(X)
+        if self._precomputed:
+            X = check_array(X, dtype=[np.float64, np.float32], input_name="X")
+        elif not isinstance(X, RowBlocks):
+            X = self._check_new(X)
         with limit_threads(self.n_threads):
-            gram = LandmarkGram(self.kernel_, X, self.support_vectors_, self.memory)
+            gram = self._landmark_gram(X, self.support_ if self._precomputed else self.support_vectors_, self.support_)
             lost = 0.5 * gram.lost_energies(rows, exact=bool(exact))
         bound = bound - (lost if len(lost) == len(bound) else lost.sum())
         if len(objective) == 1:

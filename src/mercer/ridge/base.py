@@ -122,7 +122,11 @@ class LeastSquaresMachine(LandmarkMachine):
 
     def _duals(self):
         result = self.result_
-        return np.array([result.objective]), np.array([result.bound]), csr_array(np.sqrt(self.alpha_) * self.sample_coef_)
+        return (
+            np.array([result.objective]),
+            np.array([result.bound]),
+            csr_array(np.sqrt(self.alpha_) * self.sample_coef_),
+        )
 
     def _part(self, X: Any, which: np.ndarray) -> Any:
         """Some of the samples, or their rows and columns of a matrix."""
