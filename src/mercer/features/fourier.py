@@ -107,7 +107,7 @@ class RandomFourier(VectorMap):
         if measure is None:
             raise TypeError(
                 "kernel must have a known spectral measure, as RBF, Laplacian, Exponential, Matern, "
-                "RationalQuadratic, and sums, products, powers and power series of them have, "
+                "RationalQuadratic, and sums, products, whole powers and power series of them have, "
                 f"got {self.kernel!r}; use Nystroem."
             )
         self.frequencies_ = measure.frequencies(self.frequencies, rng, (self.n_components + 1) // 2)
