@@ -45,7 +45,8 @@ def draw(ax, curves, errors, title):
     for k, (name, curve) in enumerate(curves.items()):
         values = errors(curve)
         best = int(np.argmin(values))
-        ax.semilogx(curve.sizes, values, color=f"C{k}", linewidth=1.4, label=name)
+        style = ("-", "--", "-.", ":")[k]
+        ax.semilogx(curve.sizes, values, color=f"C{k}", linestyle=style, linewidth=1.6, label=name)
         ax.plot(curve.sizes[best], values[best], "o", color=f"C{k}", markersize=9, markerfacecolor="white", zorder=3)
     ax.set(title=title, xlabel="genes")
     ax.grid(axis="y", linewidth=0.3)

@@ -1,5 +1,6 @@
 import sys
 from inspect import signature
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -481,6 +482,11 @@ def test_drawn_again_is_the_same_picture(display):
 
 def test_all_displays_are_drawn_again():
     assert {display.__name__ for display in ONCE} == set(mercer.plots.__all__) - {"Display"}
+
+
+def test_all_displays_have_a_page_in_the_gallery():
+    pages = "".join(page.read_text() for page in (Path(__file__).parents[1] / "examples").glob("plot_*.py"))
+    assert [name for name in mercer.plots.__all__ if name != "Display" and f"{name}.from_" not in pages] == []
 
 
 def test_base_draws_nothing():
