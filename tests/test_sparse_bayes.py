@@ -416,7 +416,7 @@ def test_steps_that_rounding_has_made_up_are_taken_back(rng):
     Phi, alpha, noise = problem.design.matrix[result.members].T, result.alpha, problem.noise
     A = np.concatenate([Phi / np.sqrt(noise), np.diag(np.sqrt(alpha))])  # R' R is the precision of the weights
     b = np.concatenate([t[:, 0] / np.sqrt(noise), np.zeros(len(alpha))])
-    mean, misfit = np.linalg.lstsq(A, b)[:2]
+    mean, misfit = np.linalg.lstsq(A, b, rcond=None)[:2]
     assert np.linalg.cond(A) ** 2 > 1e13
     assert_allclose(result.mean, mean, atol=1e-6 * np.abs(mean).max())
     assert_allclose(result.log_evidence, -0.5 * misfit[0], rtol=1e-6)

@@ -74,6 +74,7 @@ def test_elastic_conditions(mix):
     assert (d > 0).any()  # of the others no nu is larger
 
 
+@pytest.mark.filterwarnings("ignore:Values in x were outside bounds:RuntimeWarning")  # of older SciPy
 def test_elastic_by_a_general_solver():
     weights, squares = Elastic(0.3), np.array([1.0, 0.2, 3.0])
     found = minimize(

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from persist.corpus import MODELS, answer, as_json
+from sklearn import __version__ as SKLEARN
 
 import mercer
 from mercer.persist import describe
@@ -16,6 +17,10 @@ from mercer.persist import describe
 FIXTURES = Path(__file__).parent / "fixtures"
 FILES = sorted(FIXTURES.glob("*/*.mercer"))
 VERSIONS = sorted(path.name for path in FIXTURES.iterdir())
+
+
+def release(version):
+    return tuple(map(int, version.split(".")[:2]))
 
 
 def assert_close(said, expected):
@@ -36,6 +41,10 @@ def test_this_version_has_files():
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.InconsistentVersionWarning")
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name} {path.stem}")
 def test_files_of_past_versions(path):
+    if path.stem == "compat" and release(SKLEARN) < release(describe(path)["versions"]["scikit-learn"]):
+        pytest.skip(
+            "Drop-ins have the parameters of the scikit-learn that they were made with, which is later than this."
+        )
     expected = json.loads((path.parent / "answers.json").read_text(encoding="utf-8"))[path.stem]
     model, (_, samples) = mercer.load(path), MODELS[path.stem]()
     said = as_json(answer(model, samples))

@@ -205,10 +205,11 @@ def test_classes_as_in_scikit_learn(rng):
     theirs = TheirClassifier(ConstantKernel(2.0) * TheirRBF(1.0), optimizer=None).fit(X, y)
     ours = GaussianProcessClassifier(RBF(gamma=0.5), **GIVEN).fit(X, y)
     assert_allclose(ours.log_marginal_likelihood_, theirs.log_marginal_likelihood_value_, rtol=1e-9)
-    mean, variance = theirs.latent_mean_and_variance(new)
-    found = ours.latent(new)
-    assert_allclose(found[0], mean, rtol=1e-6, atol=1e-8)
-    assert_allclose(found[1] ** 2, variance, rtol=1e-6)
+    if hasattr(theirs, "latent_mean_and_variance"):  # since scikit-learn 1.7
+        mean, variance = theirs.latent_mean_and_variance(new)
+        found = ours.latent(new)
+        assert_allclose(found[0], mean, rtol=1e-6, atol=1e-8)
+        assert_allclose(found[1] ** 2, variance, rtol=1e-6)
     # Theirs is an approximation of the average.
     assert_allclose(ours.predict_proba(new), theirs.predict_proba(new), atol=5e-4)
     assert (ours.predict(new) == theirs.predict(new)).all()

@@ -279,7 +279,9 @@ class Graph:
             raise ValueError("adjacency must be symmetric for a graph without directions; use directed=True.")
         table = coo_array(table if directed else triu(table))
         weights = None if (table.data == 1.0).all() else table.data
-        return cls(matrix.shape[0], np.column_stack(table.coords), directed=directed, weights=weights, **parts)
+        return cls(
+            matrix.shape[0], np.column_stack([table.row, table.col]), directed=directed, weights=weights, **parts
+        )
 
     @classmethod
     def from_networkx(

@@ -17,6 +17,8 @@ __all__ = ["KernelFisherDiscriminant"]
 
 # Ratios of the spread between classes to that within, as a share of the largest, up to here are rounding.
 ZERO = 1e-12
+# Up to this share of the mean of k(x, x) the spread of samples is rounding.
+ROUNDING = 64 * np.finfo(float).eps
 
 
 class KernelFisherDiscriminant(LogOddsClassifier, KernelTransformer):
@@ -151,8 +153,10 @@ class KernelFisherDiscriminant(LogOddsClassifier, KernelTransformer):
         mean = shares @ means  # of all samples
         weight = mean  # each sample counts in it by its weight
         with_mean = K @ mean
-        ridge = self.alpha * (float(weight @ np.diagonal(K)) - float(mean @ with_mean))
-        if not ridge > 0:
+        total = float(weight @ np.diagonal(K))
+        scatter = total - float(mean @ with_mean)
+        ridge = self.alpha * scatter
+        if not scatter > ROUNDING * abs(total):
             raise ValueError("All samples are the same in feature space: there is no direction that separates them.")
         # Σ = G'G, the rows of G being the samples seen from the means of their classes, times the roots of the weights.
         root, members = np.sqrt(weight), means > 0

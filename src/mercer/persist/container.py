@@ -5,6 +5,7 @@ The header of a safetensors file has a place for texts. The only one here, ``mer
 arrays.
 """
 
+import errno
 import hashlib
 import json
 import math
@@ -30,8 +31,8 @@ WRAPPED = re.compile(r'\{"sha256":"([0-9a-f]{64})","model":(\{.*\})\}', re.DOTAL
 DTYPES = {name: np.dtype(text) for text, name in TENSOR_KINDS.items()}
 # safetensors refuses headers that are larger.
 LARGEST_HEADER = 100_000_000
-# How it tells of errors of the system.
-OF_SYSTEM = re.compile(r"\(os error (\d+)\)")
+# How it tells of errors of the system; the second is that of versions before 0.5.
+OF_SYSTEM = re.compile(r"(?:os error|code:) (\d+)")
 
 Check = Callable[[str, dict[str, Any]], None]
 
@@ -117,8 +118,11 @@ def _opened(path: str) -> Any:
         return safe_open(path, framework="numpy")
     except SafetensorError as error:
         raise _not_safetensors(path, error) from error
-    except MemoryError as error:
-        raise _too_large(path) from error
+    except (MemoryError, OSError) as error:
+        number = OF_SYSTEM.search(str(error))
+        if isinstance(error, MemoryError) or (number and int(number[1]) == errno.ENOMEM):
+            raise _too_large(path) from error
+        raise
 
 
 def _too_large(path: str) -> ModelFileError:

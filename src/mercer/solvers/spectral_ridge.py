@@ -65,7 +65,9 @@ class Spectral:
             K *= self.scale
             K *= self.scale[:, np.newaxis]
         # The transpose is the same matrix in the order that LAPACK can write over.
-        values, vectors = eigh(K.T, driver="evd", overwrite_a=True, check_finite=False)
+        # SciPy before 1.13 gives "evd" too little room for a single sample.
+        driver = "evd" if len(K) > 1 else "ev"
+        values, vectors = eigh(K.T, driver=driver, overwrite_a=True, check_finite=False)
         if values[0] < -gram.rounding * float(problem.weight.max()):
             raise indefinite(owner, values[0], "this one, times weights,")
         return np.maximum(values, 0.0), vectors

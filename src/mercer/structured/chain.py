@@ -104,7 +104,7 @@ class Chain(StructuredModel):
 
     def prepare(self, X):
         tokens, lengths = _joined(X)
-        if self.features_ is None and isinstance(tokens[0], str):
+        if self.features_ is None and not issparse(tokens) and isinstance(tokens[0], str):
             raise TypeError(f"features must say how tokens become rows, got None for tokens such as {tokens[0]!r}.")
         rows = rows_of(None, _with_neighbours(rows_of(self.features_, tokens), lengths, self.window), self.bias)
         if rows.shape[1] != getattr(self, "n_columns_", rows.shape[1]):

@@ -195,7 +195,8 @@ class Hierarchy:
             edges += [(root, len(self.names), 1.0) for root in self.roots]
         n = len(self.names) + 1
         children, others, lengths = zip(*edges, strict=True) if edges else ((), (), ())
-        graph = csr_array((np.array(lengths, dtype=np.float64), (children, others)), shape=(n, n))
+        places = np.array([children, others], dtype=np.int32)  # as older ones of SciPy's `dijkstra` want them
+        graph = csr_array((np.array(lengths, dtype=np.float64), places), shape=(n, n))
         return np.ascontiguousarray(dijkstra(graph, directed=False, indices=chosen)[:, chosen])
 
     def lineage(self, name: Any) -> list[Any]:

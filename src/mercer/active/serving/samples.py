@@ -105,8 +105,7 @@ def sample_at(samples: Any, i: int) -> Any:
         return samples.entries[samples.starts[i] : samples.starts[i + 1]]
     if issparse(samples):
         row = samples[[i]].tocoo()
-        columns = row.coords[-1] if hasattr(row, "coords") else row.col
-        return {f"x{j}": value for j, value in sorted(zip(columns.tolist(), row.data.tolist(), strict=True)) if value}
+        return {f"x{j}": value for j, value in sorted(zip(row.col.tolist(), row.data.tolist(), strict=True)) if value}
     if hasattr(samples, "iloc"):
         return {name: samples[name].iloc[i] for name in samples.columns} if samples.ndim == 2 else samples.iloc[i]
     if hasattr(samples, "iter_rows"):  # a polars frame
