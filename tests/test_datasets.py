@@ -1,3 +1,4 @@
+import inspect
 import sys
 from importlib.resources import files
 
@@ -203,6 +204,22 @@ def test_descriptions(name):
     assert len(bunch.feature_names) == len(set(bunch.feature_names))
     pattern = bunch.filename.partition("*")[0]
     assert any(file.name.startswith(pattern) for file in (files("mercer.datasets") / "data").iterdir())
+
+
+@pytest.mark.parametrize("name", LOADERS)
+def test_docstrings_say_what_is_returned(name):
+    """The part that loaders share is filled in, with the true shape and the true names of the classes."""
+    loader = getattr(mercer.datasets, name)
+    text, frame = inspect.getdoc(loader), loader(as_frame=True).frame
+    n, width = frame.shape
+    places = [text.find(f"{title}\n---") for title in ("Parameters", "Returns", "Notes", "Examples")]
+    assert -1 not in places and places == sorted(places) and "{parameters" not in text
+    assert f"DataFrame of shape ({n}, {width - 1})\n" in text and f"frame : DataFrame of shape ({n}, {width})\n" in text
+    names = loader().get("target_names")
+    assert ("target_names : " in text) == (names is not None)
+    if names is not None and name != "load_multiple_features":
+        assert "``[" + ", ".join(f'"{own}"' for own in names) + "]``; " in text
+    assert list(inspect.signature(loader).parameters) == ["return_X_y", "as_frame"]
 
 
 def test_all_files_are_loaded_and_small():

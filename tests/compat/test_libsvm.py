@@ -183,6 +183,7 @@ GOOD = (FILES / "s0_t2.model").read_text()
         ("gamma 0.5\n", "", "no line 'gamma'"),
         ("gamma 0.5", "gamma nan", "line 3: gamma: 'nan' must be finite"),
         ("nr_class 3", "nr_class x", "line 4: nr_class: 'x' must be integers"),
+        ("label 3 -1 7", "label 3 -1 99999999999999999999", "must be integers of 32 bits"),
         ("label 3 -1 7", "label 3 -1", "label: 2 numbers, where 3 are expected"),
         ("label 3 -1 7", "label 3 3 7", "a class is there twice"),
         ("nr_sv", "nr_sv 1", "nr_sv: 4 numbers"),

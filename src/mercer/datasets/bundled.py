@@ -1,7 +1,9 @@
 """Loaders of the data sets in ``data/``: a CSV file with a column for the class or the target, and its description."""
 
+from collections.abc import Callable
 from importlib.resources import files
-from typing import Any
+from textwrap import indent
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.utils import Bunch
@@ -25,7 +27,68 @@ __all__ = [
 
 _DATA = files("mercer.datasets") / "data"
 
+Loader = TypeVar("Loader", bound=Callable[..., Any])
 
+
+def described(
+    *,
+    shape: tuple[int, int],
+    target: str,
+    feature_names: str,
+    data: str = "ndarray",
+    samples: str = "The samples.",
+    target_names: str | None = None,
+    groups: str | None = None,
+    where: str = "Where the file is.",
+) -> Callable[[Loader], Loader]:
+    """Write into the docstring of a loader what all loaders take and return: they differ in these words alone."""
+    n, n_features = shape
+    own = f"feature_names : list of str\n    {feature_names}\n"
+    if groups is not None:
+        own += f"groups : dict of str to list of str\n    {groups}\n"
+    if target_names is not None:
+        own += f"target_names : ndarray\n    {target_names}; ``target_names[target]`` are the labels.\n"
+    text = f"""\
+Parameters
+----------
+return_X_y : bool, default=False
+    Return ``(data, target)`` instead of a Bunch.
+as_frame : bool, default=False
+    Give the data as a pandas DataFrame and the target as a Series. Needs pandas.
+
+Returns
+-------
+data : :class:`~sklearn.utils.Bunch`
+    With the attributes
+
+    data : {data} or DataFrame of shape {shape}
+        {samples}
+    target : ndarray or Series of shape ({n},)
+        {target}
+{indent(own, "    ")}\
+    frame : DataFrame of shape ({n}, {n_features + 1})
+        Data and target together, only with ``as_frame=True``, otherwise None.
+    DESCR : str
+        The description, with origin and licence.
+    filename, data_module : str
+        {where}
+(data, target) : tuple, if ``return_X_y=True``
+    The samples and their targets."""
+
+    def write(loader: Loader) -> Loader:
+        if loader.__doc__ is not None:  # as python -OO has it
+            loader.__doc__ = loader.__doc__.replace("    {parameters and returns}", indent(text, "    "))
+        return loader
+
+    return write
+
+
+@described(
+    shape=(351, 34),
+    target="0 for bad, 1 for good.",
+    feature_names='``["V1", ..., "V34"]``.',
+    target_names='``["bad", "good"]``',
+)
 def load_ionosphere(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     """Load the Ionosphere radar returns, a two-class problem.
 
@@ -33,34 +96,7 @@ def load_ionosphere(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     some structure in the ionosphere) or *bad* (they pass through it) [1]_. The samples are in their original
     order; the case study in [2]_ trains on the first 300 and tests on the remaining 51.
 
-    Parameters
-    ----------
-    return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a Bunch.
-    as_frame : bool, default=False
-        Give the data as a pandas DataFrame and the target as a Series. Needs pandas.
-
-    Returns
-    -------
-    data : :class:`~sklearn.utils.Bunch`
-        With the attributes
-
-        data : ndarray or DataFrame of shape (351, 34)
-            The samples.
-        target : ndarray or Series of shape (351,)
-            0 for bad, 1 for good.
-        feature_names : list of str
-            ``["V1", ..., "V34"]``.
-        target_names : ndarray of shape (2,)
-            ``["bad", "good"]``, so that ``target_names[target]`` are the labels.
-        frame : DataFrame of shape (351, 35)
-            Data and target together, only with ``as_frame=True``, otherwise None.
-        DESCR : str
-            The description, with origin and licence.
-        filename, data_module : str
-            Where the file is.
-    (data, target) : tuple, if ``return_X_y=True``
-        The samples and their classes.
+    {parameters and returns}
 
     Notes
     -----
@@ -85,6 +121,12 @@ def load_ionosphere(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     return _load("ionosphere", return_X_y=return_X_y, as_frame=as_frame)
 
 
+@described(
+    shape=(208, 60),
+    target="The number of the class.",
+    feature_names='``["V1", ..., "V60"]``.',
+    target_names='``["mine", "rock"]``',
+)
 def load_sonar(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     """Load the sonar returns from mines and rocks, a two-class problem.
 
@@ -92,34 +134,7 @@ def load_sonar(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     each described by its energy in 60 bands of frequency [1]_. The samples are in their original order, which
     is by class: shuffle them before splitting.
 
-    Parameters
-    ----------
-    return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a Bunch.
-    as_frame : bool, default=False
-        Give the data as a pandas DataFrame and the target as a Series. Needs pandas.
-
-    Returns
-    -------
-    data : :class:`~sklearn.utils.Bunch`
-        With the attributes
-
-        data : ndarray or DataFrame of shape (208, 60)
-            The samples.
-        target : ndarray or Series of shape (208,)
-            The number of the class.
-        feature_names : list of str
-            ``["V1", ..., "V60"]``.
-        target_names : ndarray of shape (2,)
-            ``["mine", "rock"]``, so that ``target_names[target]`` are the labels.
-        frame : DataFrame of shape (208, 61)
-            Data and target together, only with ``as_frame=True``, otherwise None.
-        DESCR : str
-            The description, with origin and licence.
-        filename, data_module : str
-            Where the file is.
-    (data, target) : tuple, if ``return_X_y=True``
-        The samples and their classes.
+    {parameters and returns}
 
     Notes
     -----
@@ -143,6 +158,13 @@ def load_sonar(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     return _load("sonar", return_X_y=return_X_y, as_frame=as_frame)
 
 
+@described(
+    shape=(214, 9),
+    target="The number of the class.",
+    feature_names='``["RI", "Na", "Mg", "Al", "Si", "K", "Ca", "Ba", "Fe"]``.',
+    target_names='``["building_float", "building_non_float", "containers", "headlamps", "tableware",'
+    ' "vehicle_float"]``',
+)
 def load_glass(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     """Load the kinds of glass, a problem of six classes of unequal size.
 
@@ -150,35 +172,7 @@ def load_glass(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     described by its refractive index and its share of eight oxides [1]_. The features are on very different
     scales. The samples are in their original order, which is by class: shuffle them before splitting.
 
-    Parameters
-    ----------
-    return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a Bunch.
-    as_frame : bool, default=False
-        Give the data as a pandas DataFrame and the target as a Series. Needs pandas.
-
-    Returns
-    -------
-    data : :class:`~sklearn.utils.Bunch`
-        With the attributes
-
-        data : ndarray or DataFrame of shape (214, 9)
-            The samples.
-        target : ndarray or Series of shape (214,)
-            The number of the class.
-        feature_names : list of str
-            ``["RI", "Na", "Mg", "Al", "Si", "K", "Ca", "Ba", "Fe"]``.
-        target_names : ndarray of shape (6,)
-            ``["building_float", "building_non_float", "containers", "headlamps", "tableware", "vehicle_float"]``,
-            so that ``target_names[target]`` are the labels.
-        frame : DataFrame of shape (214, 10)
-            Data and target together, only with ``as_frame=True``, otherwise None.
-        DESCR : str
-            The description, with origin and licence.
-        filename, data_module : str
-            Where the file is.
-    (data, target) : tuple, if ``return_X_y=True``
-        The samples and their classes.
+    {parameters and returns}
 
     Notes
     -----
@@ -202,40 +196,19 @@ def load_glass(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     return _load("glass", return_X_y=return_X_y, as_frame=as_frame)
 
 
+@described(
+    shape=(846, 18),
+    target="The number of the class.",
+    feature_names='Their short names in the original file, such as ``"Comp"`` for compactness.',
+    target_names='``["bus", "opel", "saab", "van"]``',
+)
 def load_vehicle(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     """Load the silhouettes of vehicles, a problem of four classes.
 
     846 silhouettes of four model vehicles, photographed from many angles, each described by 18 features of
     its shape [1]_. The two cars, an Opel and a Saab, are hard to tell apart.
 
-    Parameters
-    ----------
-    return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a Bunch.
-    as_frame : bool, default=False
-        Give the data as a pandas DataFrame and the target as a Series. Needs pandas.
-
-    Returns
-    -------
-    data : :class:`~sklearn.utils.Bunch`
-        With the attributes
-
-        data : ndarray or DataFrame of shape (846, 18)
-            The samples.
-        target : ndarray or Series of shape (846,)
-            The number of the class.
-        feature_names : list of str
-            Their short names in the original file, such as ``"Comp"`` for compactness.
-        target_names : ndarray of shape (4,)
-            ``["bus", "opel", "saab", "van"]``, so that ``target_names[target]`` are the labels.
-        frame : DataFrame of shape (846, 19)
-            Data and target together, only with ``as_frame=True``, otherwise None.
-        DESCR : str
-            The description, with origin and licence.
-        filename, data_module : str
-            Where the file is.
-    (data, target) : tuple, if ``return_X_y=True``
-        The samples and their classes.
+    {parameters and returns}
 
     Notes
     -----
@@ -259,40 +232,20 @@ def load_vehicle(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     return _load("vehicle", return_X_y=return_X_y, as_frame=as_frame)
 
 
+@described(
+    shape=(106, 1),
+    data="list of 106 str,",
+    target="The number of the class.",
+    feature_names='``["sequence"]``.',
+    target_names='``["other", "promoter"]``',
+)
 def load_promoters(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     """Load promoters and other pieces of DNA, a two-class problem on strings.
 
     106 pieces of DNA of E. coli, strings of 57 letters, of which 53 are promoters: the place to which the enzyme that
     reads a gene binds [1]_. The samples are ordered by class: shuffle them before splitting.
 
-    Parameters
-    ----------
-    return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a Bunch.
-    as_frame : bool, default=False
-        Give the data as a pandas DataFrame with the column ``"sequence"`` and the target as a Series. Needs pandas.
-
-    Returns
-    -------
-    data : :class:`~sklearn.utils.Bunch`
-        With the attributes
-
-        data : list of 106 str, or DataFrame of shape (106, 1)
-            The samples.
-        target : ndarray or Series of shape (106,)
-            The number of the class.
-        feature_names : list of str
-            ``["sequence"]``.
-        target_names : ndarray
-            ``["other", "promoter"]``, so that ``target_names[target]`` are the labels.
-        frame : DataFrame of shape (106, 2)
-            Data and target together, only with ``as_frame=True``, otherwise None.
-        DESCR : str
-            The description, with origin and licence.
-        filename, data_module : str
-            Where the file is.
-    (data, target) : tuple, if ``return_X_y=True``
-        The samples and their classes.
+    {parameters and returns}
 
     Notes
     -----
@@ -316,40 +269,20 @@ def load_promoters(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     return _load("promoters", return_X_y=return_X_y, as_frame=as_frame)
 
 
+@described(
+    shape=(3190, 1),
+    data="list of 3190 str,",
+    target="The number of the class.",
+    feature_names='``["sequence"]``.',
+    target_names='``["acceptor", "donor", "neither"]``',
+)
 def load_splice(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     """Load splice junctions in DNA, a problem of three classes on strings.
 
     3190 pieces of DNA of primates, strings of 60 letters. Their middle is the start of a part that is kept when a gene
     is read (acceptor), its end (donor), or neither [1]_. The samples lie class by class: shuffle them before splitting.
 
-    Parameters
-    ----------
-    return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a Bunch.
-    as_frame : bool, default=False
-        Give the data as a pandas DataFrame with the column ``"sequence"`` and the target as a Series. Needs pandas.
-
-    Returns
-    -------
-    data : :class:`~sklearn.utils.Bunch`
-        With the attributes
-
-        data : list of 3190 str, or DataFrame of shape (3190, 1)
-            The samples.
-        target : ndarray or Series of shape (3190,)
-            The number of the class.
-        feature_names : list of str
-            ``["sequence"]``.
-        target_names : ndarray
-            ``["acceptor", "donor", "neither"]``, so that ``target_names[target]`` are the labels.
-        frame : DataFrame of shape (3190, 2)
-            Data and target together, only with ``as_frame=True``, otherwise None.
-        DESCR : str
-            The description, with origin and licence.
-        filename, data_module : str
-            Where the file is.
-    (data, target) : tuple, if ``return_X_y=True``
-        The samples and their classes.
+    {parameters and returns}
 
     Notes
     -----
@@ -373,6 +306,12 @@ def load_splice(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     return _load("splice", return_X_y=return_X_y, as_frame=as_frame)
 
 
+@described(
+    shape=(38, 3051),
+    target="The number of the class.",
+    feature_names='The probes, such as ``"X95735_at"`` for zyxin.',
+    target_names='``["ALL", "AML"]``',
+)
 def load_leukemia(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     """Load expression levels of genes in two kinds of leukaemia: two classes, and far more features than samples.
 
@@ -380,34 +319,7 @@ def load_leukemia(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     the levels of 3051 genes, on a logarithmic scale [1]_ [2]_. The samples are ordered by class: shuffle them before
     splitting.
 
-    Parameters
-    ----------
-    return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a Bunch.
-    as_frame : bool, default=False
-        Give the data as a pandas DataFrame and the target as a Series. Needs pandas.
-
-    Returns
-    -------
-    data : :class:`~sklearn.utils.Bunch`
-        With the attributes
-
-        data : ndarray or DataFrame of shape (38, 3051)
-            The samples.
-        target : ndarray or Series of shape (38,)
-            The number of the class.
-        feature_names : list of str
-            The probes, such as ``"X95735_at"`` for zyxin.
-        target_names : ndarray of shape (2,)
-            ``["ALL", "AML"]``, so that ``target_names[target]`` are the labels.
-        frame : DataFrame of shape (38, 3052)
-            Data and target together, only with ``as_frame=True``, otherwise None.
-        DESCR : str
-            The description, with origin and licence.
-        filename, data_module : str
-            Where the file is.
-    (data, target) : tuple, if ``return_X_y=True``
-        The samples and their classes.
+    {parameters and returns}
 
     Notes
     -----
@@ -432,6 +344,12 @@ def load_leukemia(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     return _load("leukemia", return_X_y=return_X_y, as_frame=as_frame)
 
 
+@described(
+    shape=(699, 9),
+    target="0 for benign, 1 for malignant.",
+    feature_names='``"clump_thickness"``, ``"cell_size"`` and so on.',
+    target_names='``["benign", "malignant"]``',
+)
 def load_breast_cytology(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     """Load gradings of cells from lumps of the breast, a two-class problem with missing values.
 
@@ -439,34 +357,7 @@ def load_breast_cytology(*, return_X_y: bool = False, as_frame: bool = False) ->
     are missing, and are nan: for a support vector machine they have to be filled in, such as by the values of nearest
     neighbours ([2]_, section 1.6).
 
-    Parameters
-    ----------
-    return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a Bunch.
-    as_frame : bool, default=False
-        Give the data as a pandas DataFrame and the target as a Series. Needs pandas.
-
-    Returns
-    -------
-    data : :class:`~sklearn.utils.Bunch`
-        With the attributes
-
-        data : ndarray or DataFrame of shape (699, 9)
-            The samples.
-        target : ndarray or Series of shape (699,)
-            0 for benign, 1 for malignant.
-        feature_names : list of str
-            ``"clump_thickness"``, ``"cell_size"`` and so on.
-        target_names : ndarray of shape (2,)
-            ``["benign", "malignant"]``, so that ``target_names[target]`` are the labels.
-        frame : DataFrame of shape (699, 10)
-            Data and target together, only with ``as_frame=True``, otherwise None.
-        DESCR : str
-            The description, with origin and licence.
-        filename, data_module : str
-            Where the file is.
-    (data, target) : tuple, if ``return_X_y=True``
-        The samples and their classes.
+    {parameters and returns}
 
     See Also
     --------
@@ -495,38 +386,18 @@ def load_breast_cytology(*, return_X_y: bool = False, as_frame: bool = False) ->
     return _load("breast_cytology", return_X_y=return_X_y, as_frame=as_frame)
 
 
+@described(
+    shape=(1030, 8),
+    target="The strength.",
+    feature_names='``"cement"``, ``"blast_furnace_slag"`` and so on.',
+)
 def load_concrete(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     """Load the strength of concrete, a regression problem.
 
     1030 mixtures, each described by the amounts of seven ingredients and its age in days; the target is the
     compressive strength in megapascals [1]_. Some rows occur more than once: shuffle them before splitting.
 
-    Parameters
-    ----------
-    return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a Bunch.
-    as_frame : bool, default=False
-        Give the data as a pandas DataFrame and the target as a Series. Needs pandas.
-
-    Returns
-    -------
-    data : :class:`~sklearn.utils.Bunch`
-        With the attributes
-
-        data : ndarray or DataFrame of shape (1030, 8)
-            The samples.
-        target : ndarray or Series of shape (1030,)
-            The strength.
-        feature_names : list of str
-            ``"cement"``, ``"blast_furnace_slag"`` and so on.
-        frame : DataFrame of shape (1030, 9)
-            Data and target together, only with ``as_frame=True``, otherwise None.
-        DESCR : str
-            The description, with origin and licence.
-        filename, data_module : str
-            Where the file is.
-    (data, target) : tuple, if ``return_X_y=True``
-        The samples and their strengths.
+    {parameters and returns}
 
     Notes
     -----
@@ -548,40 +419,21 @@ def load_concrete(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     return _load("concrete", return_X_y=return_X_y, as_frame=as_frame)
 
 
+@described(
+    shape=(1000, 20),
+    data="ndarray of objects",
+    samples="The samples: a column has floats or strings.",
+    target="0 for bad, 1 for good.",
+    feature_names='``"checking"``, ``"duration"`` and so on.',
+    target_names='``["bad", "good"]``',
+)
 def load_german_credit(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     """Load credits of a German bank, a two-class problem on numbers and categories.
 
     1000 credits, each described by 7 numbers and 13 categories [1]_. Categories have codes such as ``"A11"``: take a
     kernel on categories for them, or binarise them.
 
-    Parameters
-    ----------
-    return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a Bunch.
-    as_frame : bool, default=False
-        Give the data as a pandas DataFrame and the target as a Series. Needs pandas.
-
-    Returns
-    -------
-    data : :class:`~sklearn.utils.Bunch`
-        With the attributes
-
-        data : ndarray of objects or DataFrame of shape (1000, 20)
-            The samples: a column has floats or strings.
-        target : ndarray or Series of shape (1000,)
-            0 for bad, 1 for good.
-        feature_names : list of str
-            ``"checking"``, ``"duration"`` and so on.
-        target_names : ndarray of shape (2,)
-            ``["bad", "good"]``, so that ``target_names[target]`` are the labels.
-        frame : DataFrame of shape (1000, 21)
-            Data and target together, only with ``as_frame=True``, otherwise None.
-        DESCR : str
-            The description, with origin and licence.
-        filename, data_module : str
-            Where the file is.
-    (data, target) : tuple, if ``return_X_y=True``
-        The samples and their classes.
+    {parameters and returns}
 
     Notes
     -----
@@ -602,6 +454,14 @@ def load_german_credit(*, return_X_y: bool = False, as_frame: bool = False) -> A
     return _load("german_credit", return_X_y=return_X_y, as_frame=as_frame)
 
 
+@described(
+    shape=(2000, 649),
+    target="The digit.",
+    feature_names='``["fou1", ..., "mor6"]``.',
+    target_names="The digits",
+    groups='The feature names of ``"fou"``, ``"fac"``, ``"kar"``, ``"pix"``, ``"zer"`` and ``"mor"``.',
+    where="Where the files are; the name is a pattern, there is one for every group.",
+)
 def load_multiple_features(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     """Load six descriptions of handwritten digits, a problem of ten classes for several kernels.
 
@@ -609,36 +469,7 @@ def load_multiple_features(*, return_X_y: bool = False, as_frame: bool = False) 
     coefficients, profile correlations, Karhunen-Loève coefficients, pixels, Zernike moments and morphology [1]_. The
     samples are ordered by class: shuffle them before splitting.
 
-    Parameters
-    ----------
-    return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a Bunch.
-    as_frame : bool, default=False
-        Give the data as a pandas DataFrame and the target as a Series. Needs pandas.
-
-    Returns
-    -------
-    data : :class:`~sklearn.utils.Bunch`
-        With the attributes
-
-        data : ndarray or DataFrame of shape (2000, 649)
-            The samples.
-        target : ndarray or Series of shape (2000,)
-            The digit.
-        feature_names : list of str
-            ``["fou1", ..., "mor6"]``.
-        groups : dict of str to list of str
-            The feature names of ``"fou"``, ``"fac"``, ``"kar"``, ``"pix"``, ``"zer"`` and ``"mor"``.
-        target_names : ndarray of shape (10,)
-            The digits.
-        frame : DataFrame of shape (2000, 650)
-            Data and target together, only with ``as_frame=True``, otherwise None.
-        DESCR : str
-            The description, with origin and licence.
-        filename, data_module : str
-            Where the files are; the name is a pattern, there is one for every group.
-    (data, target) : tuple, if ``return_X_y=True``
-        The samples and their classes.
+    {parameters and returns}
 
     See Also
     --------

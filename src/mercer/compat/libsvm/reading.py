@@ -149,6 +149,8 @@ class _Parser:
             values = [kind(field) for field in found]
         except ValueError:
             raise self.error(f"{' '.join(found)!r} must be {'integers' if kind is int else 'numbers'}.", key) from None
+        if kind is int and any(abs(value) >= 1 << 31 for value in values):
+            raise self.error(f"{' '.join(found)!r} must be integers of 32 bits.", key)
         if not np.isfinite(values).all():
             raise self.error(f"{' '.join(found)!r} must be finite.", key)
         return values
