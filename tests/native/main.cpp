@@ -47,6 +47,7 @@ int main() {
   run_matrices_tests();
   run_stacks_tests();
   run_joint_tests();
+  run_landmarks_tests();
   run_linear_tests();
   run_kernel_weights_tests();
   run_planes_tests();

@@ -23,6 +23,7 @@ void run_machines_tests();
 void run_matrices_tests();
 void run_stacks_tests();
 void run_joint_tests();
+void run_landmarks_tests();
 void run_linear_tests();
 void run_kernel_weights_tests();
 void run_planes_tests();

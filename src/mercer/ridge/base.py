@@ -112,7 +112,7 @@ class LeastSquaresMachine(LandmarkMachine):
         unit, gram = unit_of(Y[weight > 0]), self._make_gram(X, weight)
         assert isinstance(gram, LandmarkGram)
         self.alpha_ = float(self.alpha)
-        known = {"bias": bool(self.fit_intercept), "tol": self.tol, "max_iter": self.max_iter}
+        known: dict[str, Any] = {"bias": bool(self.fit_intercept), "tol": self.tol, "max_iter": self.max_iter}
         found = solve_landmark_ridge(gram, Y / unit, weight, self.alpha_, **known)
         self._keep_weights(gram, unit * found.weights.T)
         self.intercept_ = unit * found.intercept

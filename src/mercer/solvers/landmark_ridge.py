@@ -16,6 +16,8 @@ from mercer.solvers.ridge import LeastSquaresResult
 
 __all__ = ["LandmarkSolution", "solve_landmark_ridge"]
 
+Precondition = Callable[[np.ndarray], np.ndarray]
+
 # The preconditioner sees so many samples for every landmark, at least and at most; in between so many that to make it
 # takes about as long as some passes over all samples.
 LEAST_SAMPLES, MOST_SAMPLES, AS_MANY_PASSES = 4, 32, 100
@@ -135,7 +137,7 @@ class _Run:
     def solution(self, rng: Any) -> LandmarkSolution:
         point = self._point(np.zeros((self.gram.n_weights, self.Y.shape[1])))
         first, status = np.sqrt((point.downhill**2).sum(axis=0)), "solved"
-        precondition = None if self._is_good(point) else self._preconditioner(rng)
+        precondition: Precondition = (lambda v: v) if self._is_good(point) else self._preconditioner(rng)
         while status == "solved" and not self._is_good(point):
             step, status = self._conjugate_gradients(point, precondition)
             found = self._point(point.w + step)
@@ -179,7 +181,7 @@ class _Run:
             product -= self.centre * (self.weight @ values / self.total)
         return product + self.alpha * v
 
-    def _preconditioner(self, rng: Any) -> Callable[[np.ndarray], np.ndarray]:
+    def _preconditioner(self, rng: Any) -> Precondition:
         """The inverse of the normal equations as some of the samples show them."""
         n, m = self.gram.n, self.gram.n_weights
         size = min(n, max(LEAST_SAMPLES * m, min(MOST_SAMPLES * m, AS_MANY_PASSES * n // m)))
@@ -194,9 +196,7 @@ class _Run:
         factor = cho_factor(square, lower=True, overwrite_a=True, check_finite=False)
         return lambda v: cho_solve(factor, v, check_finite=False)
 
-    def _conjugate_gradients(
-        self, point: _Point, precondition: Callable[[np.ndarray], np.ndarray]
-    ) -> tuple[np.ndarray, str]:
+    def _conjugate_gradients(self, point: _Point, precondition: Precondition) -> tuple[np.ndarray, str]:
         """A step towards the solution for all columns, each with its own lengths; and why it ended, if it was early."""
         residual = point.downhill
         enough = 2.0 * self.alpha * SAFETY * self.tol * point.objective
