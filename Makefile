@@ -42,7 +42,9 @@ wheel:
 	build/wheel-env/bin/pip install -q $(NEWEST_WHEEL)
 	build/wheel-env/bin/python tests/packaging/smoke.py
 
-# The same with the oldest NumPy, SciPy and scikit-learn that pyproject.toml allows, and the tests without the laws.
+# The same with the oldest NumPy, SciPy and scikit-learn that pyproject.toml allows, and the tests without the laws, or
+# some of them: `make oldest WITH=tests/test_svm.py`.
+WITH := tests --ignore tests/laws
 oldest: .venv/installed
 	$(BIN)/pip wheel -q --no-deps --no-build-isolation -w build/wheels .
 	($(call LISTED,['project']['dependencies']) | sed 's/>=/==/'; printf 'pytest<9\npyarrow<24\n') > build/oldest.txt  # what is as old, too
@@ -51,7 +53,7 @@ oldest: .venv/installed
 	build/oldest-env/bin/python tests/packaging/smoke.py
 	build/oldest-env/bin/pip install -q -c build/oldest.txt "$(NEWEST_WHEEL)[test]"
 	OPENBLAS_NUM_THREADS=1 build/oldest-env/bin/python -m pytest -q -n auto -m "not slow and not browser" \
-	    tests --ignore tests/laws
+	    $(WITH)
 
 lint: .venv/installed .venv/extra-lint
 	$(BIN)/ruff check $(PYTHON_CODE)

@@ -153,9 +153,9 @@ def test_single_precision():
     assert 0 < np.abs(full - half).max() < 1e-2 * np.abs(full).max()
     values, _ = working.both(w)
     assert_allclose(values, half, rtol=1e-4, atol=1e-4 * np.abs(half).max())
-    assert working.in_single().matrix is working.matrix
+    assert working.in_single() is working
     stored = LandmarkGram(Spectrum(2), words(), words()[:9])
-    assert stored.in_single().matrix is stored.matrix  # nothing to gain
+    assert stored.in_single() is stored  # nothing to gain
 
 
 @pytest.mark.parametrize("single", [False, True])
@@ -203,17 +203,32 @@ def test_the_optimum_is_that_over_the_matrix(form, n):
 
 
 def test_a_part_of_the_samples_comes_first(monkeypatch):
-    X, sizes = vectors(1500), []
-    problem = problems(LandmarkGram(RBF(gamma=0.3), X, X[:20]), X)["hinge"]
+    """Then all in float32, where that is other than float64, and all."""
+    X, seen = vectors(1500), []
     solve = mercer.solvers.newton._Run.result
 
     def spy(run):
-        sizes.append(len(run.problem.index))
-        return solve(run)
+        result = solve(run)
+        seen.append((len(run.problem.index), run.gram.in_single() is run.gram))
+        return result
 
     monkeypatch.setattr(mercer.solvers.newton._Run, "result", spy)
-    ProximalNewton().solve(problem)
-    assert sizes == [1500, 160] or sorted(sizes) == [160, 1500]
+    ProximalNewton().solve(problems(LandmarkGram(RBF(gamma=0.3), X, X[:20]), X)["hinge"])
+    assert seen == [(160, True), (1500, True), (1500, False)]
+
+
+@pytest.mark.parametrize("rounds", [1, 4, 12])
+def test_limits_hold_while_some_samples_are_missing(rounds):
+    """Whichever round of the run they end it in; and a callback is heard once."""
+    X, told = vectors(1500), []
+    problem = problems(LandmarkGram(RBF(gamma=0.3), X, X[:20]), X)["hinge"]
+    result = ProximalNewton().solve(problem, callback=lambda progress: told.append(progress) or len(told) == rounds)
+    assert result.status == "stopped" and len(told) == rounds
+    limited = ProximalNewton(max_iter=rounds).solve(problem)
+    assert limited.status == "max_iter" and limited.n_iter == rounds
+    for found in (result, limited):
+        assert len(found.a) == 1500 and found.gap > 0
+        assert_allclose(problem.gap(found.a, problem.gradient(found.a), found.offsets), found.gap, rtol=1e-6)
 
 
 def test_other_solvers_over_landmarks():

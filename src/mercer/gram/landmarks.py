@@ -312,10 +312,12 @@ class LandmarkGram(FeatureGram):
     def sums(self, c, rows=None):
         return self.onto(self.matrix.backward(np.asarray(c, dtype=np.float64), rows))
 
-    def in_single(self) -> "LandmarkGram":
-        """The same with kernel values in float32 where they are computed natively: other features, by rounding."""
+    def in_single(self):
+        matrix = self.matrix.in_single()
+        if matrix is self.matrix:
+            return self
         other = copy(self)
-        other.matrix = self.matrix.in_single()
+        other.matrix = matrix
         return other
 
     def both(

@@ -129,7 +129,7 @@ class _Run:
         self.gram, self.Y, self.weight, self.alpha = gram, Y, weight, alpha
         self.tol, self.max_iter, self.callback = tol, max_iter, callback
         self.began, self.n_iter = time.perf_counter(), 0
-        self.working = gram.in_single()
+        self.working: LandmarkGram = gram.in_single()
         self.total = float(weight.sum())
         # The sum of the features, which an offset takes off.
         self.centre = gram.sums(weight[:, np.newaxis]) if bias else None

@@ -33,6 +33,7 @@ NEAR = 2.0
 # Where a run begins with a part of the samples, which stand for so many times their number at least: how exact that is
 # to be, and how many samples for every weight, or which share of all, are undecided when all come in.
 LEAST_SHARE, ROUGH_TOL, SEED = 4, 1e-2, 0
+LIMITS = ("max_iter", "max_seconds", "stopped")
 UNDECIDED_PER_WEIGHT, UNDECIDED_SHARE = 4, 0.01
 # How often a certificate may be no better than the last one before rounding is blamed.
 PATIENCE = 3
@@ -73,8 +74,11 @@ class ProximalNewton(RunningSolver):
     Notes
     -----
     A step costs two passes over the samples, O(n d), and O(d^2) for every sample that enters or leaves the band; O(d^3)
-    for the equations up to 1024 weights, conjugate gradients above. Memory O(n + d^2). The scale of the columns does
-    not matter to the Newton step. Some 20 steps are usual.
+    for the equations up to 1024 weights (16384 over landmarks), conjugate gradients above. Memory O(n + d^2). The scale
+    of the columns does not matter to the Newton step. Some 20 steps are usual.
+
+    Over a `LandmarkGram` of many samples, some of them, drawn at random, come first, then all with kernel values in
+    float32, and from their solution on float64.
 
     References
     ----------
@@ -146,6 +150,9 @@ class _Run(FeatureRun):
     `other_dual`.
     """
 
+    all_a: np.ndarray
+    all_z: np.ndarray
+
     def __init__(
         self, solver: ProximalNewton, problem: DualProblem, start: np.ndarray | None, callback: Callback | None
     ):
@@ -155,6 +162,7 @@ class _Run(FeatureRun):
         self.smooth = not self.bounded.any()
         self.rounded = False
         self.left_over = LEFT_OVER
+        self.ended_early: str | None = None  # what ended the run before it had all samples
         self.unproved = False  # what looked good was not: at least one more step
         self._set_out(start)
 
@@ -164,8 +172,8 @@ class _Run(FeatureRun):
         problem = self.problem
         self.all = _Part(problem, None)
         self.b = 0.0
-        if start is None and (part := self._part_of_samples()) is not None:
-            return self._set_out_from(part)
+        if start is None and (easier := self._easier_problem()) is not None:
+            return self._set_out_from(easier)
         if start is None and not problem.linear.any():  # without a linear term w = 0 says nothing about the scale
             start = problem.feasible()
         if start is None:
@@ -184,12 +192,15 @@ class _Run(FeatureRun):
         self._centre_at(centre)
         self._play_with(None, centre, z)
 
-    def _part_of_samples(self) -> DualProblem | None:
-        """The problem over samples drawn at random, each of which stands for several; None where there are too few."""
+    def _easier_problem(self) -> DualProblem | None:
+        """Where samples are many: the problem in float32, or that over some of them, which stand for all."""
         problem, first = self.problem, self.gram.samples_first
         size = (first or 0) * self.gram.n_weights
         if not size or LEAST_SHARE * size > self.all.n_rows:
             return None
+        working = self.gram.in_single()
+        if working is not self.gram:
+            return replace(problem, gram=working)
         rows = self.all.some(np.random.default_rng(SEED).choice(self.all.n_rows, size=size, replace=False))
         which = np.flatnonzero(np.isin(problem.index, rows))
         times = self.all.n_rows / size
@@ -200,19 +211,24 @@ class _Run(FeatureRun):
             ridge=problem.ridge[which] / times,
         )
 
-    def _set_out_from(self, part: DualProblem) -> None:
-        """Begin with the functions that a part of the samples gives, and with few of all undecided."""
-        problem = self.problem
-        rough = ProximalNewton(tol=max(ROUGH_TOL, self.solver.tol), max_seconds=self.solver.max_seconds)
-        run = _Run(rough, part, None, self.callback)
-        run.result()
-        self.w, self.b = run.w, run.b
+    def _set_out_from(self, easier: DualProblem) -> None:
+        """Begin with the functions that an easier problem gives."""
+        problem, solver = self.problem, self.solver
+        limits = {"max_iter": solver.max_iter, "max_seconds": solver.max_seconds}
+        run = _Run(ProximalNewton(tol=max(ROUGH_TOL, solver.tol), **limits), easier, None, self.callback)
+        run.tol = run.solver.tol  # even where variables are few
+        found = run.result()
+        self.ended_early = found.status if found.status in LIMITS else None
+        self.w, self.b, self.n_iter = run.w, run.b, run.n_iter
         z = self.all.spread(self.gram.products(self.w, self.all.rows), self.b)
-        distance = np.abs(z + problem.linear)
+        if len(easier.index) == len(problem.index):  # go on from there
+            self.first_width, self.width = run.first_width, run.width
+            self.all_a, self.all_z = run.all_a, z
+            return self._next_stage()
+        # Nothing is known of most multipliers, but that few of them are undecided.
         share = min(1.0, max(UNDECIDED_PER_WEIGHT * len(self.w) / len(z), UNDECIDED_SHARE))
-        self.first_width = self.width = 2.0 * float(np.quantile(distance, share)) or 1.0
-        centre = np.where(self.bounded, 0.5 * problem.upper, 0.0)
-        self._centre_at(centre)
+        self.first_width = self.width = 2.0 * float(np.quantile(np.abs(z + problem.linear), share)) or 1.0
+        self._centre_at(np.where(self.bounded, 0.5 * problem.upper, 0.0))
         a = _native.respond(z, self.all_pull, self.all_stiffness, problem.upper, effective_n_threads())
         self._play_with(None, a, z)
 
@@ -254,6 +270,8 @@ class _Run(FeatureRun):
 
     def result(self) -> SolverResult:
         problem, solver, best, in_vain = self.problem, self.solver, None, 0
+        if self.ended_early is not None:
+            return self._certified(problem.balanced(self.all_a), self.ended_early)
         while True:
             status = self._stage()
             if status == "settled" and self._looks_good():

@@ -31,7 +31,8 @@ class LeastSquaresResult:
     """Norm of the residual of the system over that of its right side, in which samples count with their weights; the
     largest of all functions."""
     method: str
-    """How it was solved: "primal", "eigenvectors", "singular vectors", "landmarks", or see `mercer.solvers.SystemResult`."""
+    """How it was solved: "primal", "eigenvectors", "singular vectors", "landmarks", or see
+    `mercer.solvers.SystemResult`."""
     n_iter: int
     """Solutions by a factor, refinements of the first, or steps of conjugate gradients."""
     status: str
