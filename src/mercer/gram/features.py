@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import csr_array
 
+from mercer import _native
 from mercer.gram.sources import Gram
 
 __all__ = ["FeatureGram"]
@@ -45,6 +46,16 @@ class FeatureGram(Gram):
     @abstractmethod
     def squares(self, c: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         """The diagonal of `moments`."""
+
+    def newton_moments(self, c: np.ndarray, rows: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Second and first moments as `newton_step` takes them, in coordinates in which they are quickly made."""
+        return self.moments(c, rows), self.sums(c, rows)
+
+    def newton_step(
+        self, moments: np.ndarray, first: np.ndarray, corner: float | None, right: np.ndarray
+    ) -> np.ndarray:
+        """Solve (1 + M) dw + m db = right, m' dw + corner db = the last of right; a corner of None: there is no db."""
+        return _native.newton_step(moments, None if corner is None else first, corner or 0.0, right)
 
     def in_single(self) -> "FeatureGram":
         """The same with values in float32, where these are computed in every pass: faster, and other by rounding."""

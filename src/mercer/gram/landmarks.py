@@ -77,7 +77,7 @@ class LandmarkMatrix:
         self._spec = kernel.native()
         self._stored: np.ndarray | None = None
         self.single, self._centre = False, None
-        cheap = self._spec is not None and X.shape[1] <= CHEAP_FEATURES
+        cheap = self._spec is not None and self.X.shape[1] <= CHEAP_FEATURES
         fits = 8 * self.shape[0] * self.shape[1] <= memory_budget(memory) // 2
         if fits and not cheap and not isinstance(X, RowBlocks):
             stored = np.empty(self.shape)
@@ -221,6 +221,17 @@ def _independent(square: np.ndarray) -> np.ndarray:
     return np.sort(pivots[:rank] - 1).astype(np.int64)
 
 
+def _solve_definite(lower: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """A positive definite system by the lower triangle of its matrix, and what rounding asks for on the diagonal."""
+    more = np.finfo(float).eps * float(np.abs(np.diagonal(lower)).sum())
+    while True:
+        factor, failed = lapack.dpotrf(lower, lower=1)
+        if not failed:
+            return lapack.dpotrs(factor, right, lower=1)[0]
+        lower = lower + more * np.eye(len(lower))
+        more *= 10.0
+
+
 def _like(v: np.ndarray) -> Any:
     """What makes columns a vector again where v is one."""
     return (slice(None), *[0] * (2 - v.ndim))
@@ -269,7 +280,7 @@ class LandmarkGram(FeatureGram):
     >>> X = np.array([[0.0], [1.0], [2.0]])
     >>> gram = LandmarkGram(RBF(gamma=0.1), X, X[[0, 2, 0]])
     >>> gram.kept, gram.lost().round(3)
-    (array([0, 1]), array([0.   , 0.009, 0.   ]))
+    (array([0, 1]), array([0.  , 0.02, 0.  ]))
     >>> gram.rows([0]).round(3)
     array([[1.   , 0.905, 0.67 ]])
     """
@@ -328,8 +339,12 @@ class LandmarkGram(FeatureGram):
         return values, self.onto(sums)
 
     def moments(self, c, rows=None):
-        m = self.n_weights
-        total = np.zeros((m, m), order="F")
+        lower = self._lower_moments(c, rows)
+        return self.onto(self.onto(lower + np.tril(lower, -1).T).T).T  # in C order
+
+    def _lower_moments(self, c: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
+        """The sum of c_i k_i k_i' over the kernel values k_i of samples with the landmarks, its lower triangle."""
+        total = np.zeros((self.n_weights, self.n_weights), order="F")
         for place, block in self.matrix.blocks(rows, MOMENT_ROWS):
             part = c[place]
             for sign in (1.0, -1.0):
@@ -337,8 +352,25 @@ class LandmarkGram(FeatureGram):
                 if len(some):
                     scaled = np.sqrt(np.abs(part[some]))[:, np.newaxis] * block[some]
                     total = blas.dsyrk(sign, scaled.T, beta=1.0, c=total, lower=1, overwrite_c=1)
-        total = total + np.tril(total, -1).T
-        return self.onto(self.onto(total).T).T  # in C order
+        return total
+
+    def newton_moments(self, c, rows=None):
+        return self._lower_moments(c, rows), self.matrix.backward(c, rows)
+
+    def newton_step(self, moments, first, corner, right):
+        # With dw = L' u they are (L L' + S) u + s db = L right, s' u + corner db = ..., for moments S, s of values.
+        m, triangle = self.n_weights, self.triangle
+        matrix, known = moments + self._square, np.column_stack([triangle @ right[:m], first])
+        u = _solve_definite(matrix, known if corner is not None else known[:, :1])
+        if corner is None:
+            return triangle.T @ u[:, 0]
+        shift = (right[m] - first @ u[:, 0]) / (corner - first @ u[:, 1])
+        return np.append(triangle.T @ (u[:, 0] - shift * u[:, 1]), shift)
+
+    @cached_property
+    def _square(self) -> np.ndarray:
+        """The kernel matrix of the landmarks, in the order of memory that moments have."""
+        return np.asfortranarray(self.triangle @ self.triangle.T)
 
     def squares(self, c, rows=None):
         total = np.zeros(self.n_weights)

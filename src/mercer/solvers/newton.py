@@ -416,9 +416,9 @@ class _Run(FeatureRun):
             return self._conjugate_direction(weight, right, right_offset)
         self._update_moments(weight)
         if not self.free_offset:
-            return _native.newton_step(self.moments, None, 0.0, right), 0.0
+            return self.gram.newton_step(self.moments, self.first, None, right), 0.0
         corner = self._offset_curvature(weight)
-        step = _native.newton_step(self.moments, self.first, corner, np.append(right, right_offset))
+        step = self.gram.newton_step(self.moments, self.first, corner, np.append(right, right_offset))
         return step[:-1], float(step[-1])
 
     def _offset_curvature(self, weight: np.ndarray) -> float:
@@ -429,14 +429,10 @@ class _Run(FeatureRun):
         """Second and first moments of the rows: of those whose weight changed, or of all that have one."""
         now, changed = np.flatnonzero(weight), np.flatnonzero(weight != self.weight)
         if len(changed) < len(now):
-            difference = (weight - self.weight)[changed]
-            self.moments = self.moments + self.gram.moments(difference, self.part.some(changed))
-            if self.free_offset:
-                self.first = self.first + self.gram.sums(difference, self.part.some(changed))
+            second, first = self.gram.newton_moments((weight - self.weight)[changed], self.part.some(changed))
+            self.moments, self.first = self.moments + second, self.first + first
         else:
-            self.moments = self.gram.moments(weight[now], self.part.some(now))
-            if self.free_offset:
-                self.first = self.gram.sums(weight[now], self.part.some(now))
+            self.moments, self.first = self.gram.newton_moments(weight[now], self.part.some(now))
         self.weight = weight
 
     def _conjugate_direction(
