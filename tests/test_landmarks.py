@@ -15,7 +15,7 @@ from mercer.data import RowBlocks
 from mercer.errors import IndefiniteError
 from mercer.gram import LandmarkGram, LandmarkMatrix, LinearGram, MatrixGram
 from mercer.kernels import RBF, Linear, Spectrum, Tanimoto
-from mercer.problems import epsilon_tube, one_class, soft_margin
+from mercer.problems import enclosing_ball, epsilon_tube, nu_margin, one_class, soft_margin
 from mercer.selection import tune
 from mercer.solvers import SMO, CoordinateDescent, LinearSolver, ProximalNewton
 from mercer.solvers.landmark_ridge import solve_landmark_ridge
@@ -118,6 +118,7 @@ def test_lost_energies(place):
     left = kernel(plain) - K
     exact, above = gram.lost_energies(csr_array(rows)), gram.lost_energies(csr_array(rows), exact=False)
     close(exact, np.maximum(np.einsum("ki,ij,kj->k", rows, left, rows), 0.0), 1e-5)
+    close(above, (np.abs(rows) @ np.sqrt(gram.lost())) ** 2)
     # Where nothing is lost both are rounding of the whole.
     assert (above >= exact - 1e-12 * np.einsum("ki,ij,kj->k", rows, K, rows)).all()
 
@@ -215,6 +216,18 @@ def test_a_part_of_the_samples_comes_first(monkeypatch):
     monkeypatch.setattr(mercer.solvers.newton._Run, "result", spy)
     ProximalNewton().solve(problems(LandmarkGram(RBF(gamma=0.3), X, X[:20]), X)["hinge"])
     assert seen == [(160, True), (1500, True), (1500, False)]
+
+
+@pytest.mark.parametrize("form", ["hinge", "squared hinge", "no offset", "tube", "one class"])
+def test_a_part_stands_for_all(form):
+    """Its optimum is about that of the whole: each sample counts as often as there are more."""
+    X = vectors(3000)
+    problem = problems(LandmarkGram(RBF(gamma=0.3), X, X[:20]), X)[form]
+    run = mercer.solvers.newton._Run(ProximalNewton(max_iter=1), problem, np.zeros(len(problem.index)), None)
+    run.gram = run.gram.in_single()  # as it is in the run that begins with a part
+    part = run._easier_problem()
+    assert len(np.unique(part.index)) == 160
+    assert_allclose(ProximalNewton().solve(part).objective, ProximalNewton().solve(problem).objective, rtol=0.35)
 
 
 @pytest.mark.parametrize("rounds", [1, 4, 12])
@@ -324,6 +337,29 @@ def test_the_full_problem_is_bounded(name):
     assert exact.relative_gap == pytest.approx(exact.gap / abs(exact.objective))
     assert len(few.support_) <= 25 and len(few.support_vectors_) == len(few.support_)
     assert_array_equal(few.support_vectors_, X[few.support_])
+
+
+def test_the_full_bound_is_that_of_the_point():
+    """The dual objective at the multipliers of the fit, with the whole kernel matrix."""
+    X = vectors()
+    y, values = classes(X), np.sin(X[:, 0])
+    sign, one, K = np.where(y == 1, 1.0, -1.0), np.ones(N), MatrixGram(RBF(gamma=0.5)(X))
+    for machine, problem in (
+        (SVC(RBF(gamma=0.5)), soft_margin(K, sign, one)),
+        (NuSVC(RBF(gamma=0.5), nu=0.2), nu_margin(K, sign, 0.2, one)),
+        (SVR(RBF(gamma=0.5)), epsilon_tube(K, values, one, 0.1)),
+        (OneClassSVM(RBF(gamma=0.5), nu=0.1), one_class(K, 0.1, one)),
+        (SVDD(RBF(gamma=0.5), nu=0.1), enclosing_ball(K, 0.1, one)),
+    ):
+        fitted = machine.set_params(approximation=25).fit(X, targets(machine, X))
+        a = fitted.result_.a
+        wanted = -problem.objective(a, problem.gradient(a))
+        assert fitted.full_certificate(X).bound == pytest.approx(wanted, rel=1e-7), machine
+    alpha = 0.1
+    fitted = KernelRidge(RBF(gamma=0.5), alpha=alpha, approximation=25).fit(X, values)
+    a = fitted.sample_coef_[0]
+    wanted = alpha * (a @ values - 0.5 * a @ K.matrix @ a - 0.5 * alpha * a @ a)
+    assert fitted.full_certificate(X).bound == pytest.approx(wanted, rel=1e-7)
 
 
 @pytest.mark.parametrize("name", MACHINES)
