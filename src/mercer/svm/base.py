@@ -20,7 +20,6 @@ from mercer.solvers import (
     SimpleSMO,
     Solver,
     SolverResult,
-    SolverResults,
     combine,
     warn_unless_solved,
 )
@@ -151,9 +150,9 @@ class SupportVectorMachine(SolverMachine, LandmarkMachine):
         return 1.0
 
     def _duals(self):
-        parts = SolverResults.of(self.result_.parts or (self.result_,))
+        parts = getattr(self.result_, "parts", None) or (self.result_,)
         rows = csr_array(self.sample_coef_ / np.reshape(self._dual_scale(), (-1, 1)))
-        return -np.array(parts.bound), -np.array(parts.objective), rows
+        return -np.array([part.bound for part in parts]), -np.array([part.objective for part in parts]), rows
 
     def _warn_unless_solved(self) -> None:
         """Tell whoever called `fit` what is wrong with its result, if something is."""
