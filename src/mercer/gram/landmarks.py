@@ -383,14 +383,14 @@ class LandmarkGram(FeatureGram):
         return self.onto(self.matrix.some(rows).T).T
 
     def lost(self) -> np.ndarray:
-        """k(x, x) - |phi(x)|^2 of all samples: squared distances from the span of the landmarks."""
+        """``k(x, x) - |phi(x)|^2`` of all samples: squared distances from the span of the landmarks."""
         return np.maximum(self.exact_diag() - self.diag(), 0.0)
 
     def lost_energies(self, rows: csr_array, *, exact: bool = True) -> np.ndarray:
-        """c' (K - Phi Phi') c for sparse rows c of coefficients over all samples; not exact: a bound above it.
+        """``c' (K - Phi Phi') c`` for sparse rows c of coefficients over all samples; not exact: a bound above it.
 
         Exactly it takes the kernel values of all pairs of samples with coefficients, which are stored nowhere; the
-        bound (sum_i |c_i| sqrt(r_i))^2 takes the r that `lost` gives.
+        bound ``(sum_i |c_i| sqrt(r_i))^2`` takes the r that `lost` gives.
         """
         if not exact:
             return np.asarray(abs(rows) @ np.sqrt(self.lost())) ** 2
