@@ -6,6 +6,7 @@ import sys
 import pytest
 
 os.environ["MPLBACKEND"] = "Agg"
+collect_ignore = ["docs/conf.py"]  # which needs what the documentation is built with
 
 
 @pytest.fixture(autouse=True)

@@ -187,7 +187,7 @@ X, y = data(2000, 5)
 print("ready", flush=True)
 SVC(RBF(gamma=0.1), C=1e8, tol=1e-9, max_iter=10**9).fit(X, y)""",
     "steps without an offset": """
-X, y = data(1500, 5)
+X, y = data(4000, 5)
 print("ready", flush=True)
 SVC(RBF(gamma=0.1), C=1e8, tol=1e-9, max_iter=10**9, fit_intercept=False).fit(X, y)""",
     "passes over many samples": """

@@ -186,7 +186,7 @@ def test_hard_margin_counts_all_steps():
     assert machine.result_.status == "solved"
     assert machine.score(X, y) == 1.0
     assert machine.n_iter_ > 1000
-    assert machine.result_.seconds > 1e-3
+    assert machine.result_.seconds > 0.0
     assert machine.result_.kernel_evaluations >= 2 * 100**2
 
 

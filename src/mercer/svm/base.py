@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.gram import Gram, LandmarkGram
 from mercer.kernels.samples import n_samples
-from mercer.machines import LandmarkMachine, Landmarks, Machine
+from mercer.machines import LandmarkMachine, Machine
 from mercer.parameters import Choice, Number
 from mercer.problems import DualProblem, DualProblems
 from mercer.segments import Segments
@@ -99,8 +99,6 @@ class SupportVectorMachine(SolverMachine, LandmarkMachine):
 
     A machine builds its problems (`_fit_problems` takes them to the solver) and keeps what it needs of their results.
     """
-
-    _parameters = SolverMachine._parameters | {"approximation": Landmarks()}
 
     sample_coef_: csr_array
     _dense_coefficients = False

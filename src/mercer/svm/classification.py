@@ -5,7 +5,7 @@ from abc import ABC
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.machines import ClassWeight
+from mercer.machines import ClassWeight, Landmarks
 from mercer.parameters import Choice, Number
 from mercer.problems import DualProblems, nu_margin, soft_margin
 from mercer.solvers import SolverResults
@@ -173,6 +173,8 @@ class SVC(SoftMargins, SupportVectorClassifier):
     ('solved', 1.414)
     """
 
+    _parameters = SoftMargins._parameters | {"approximation": Landmarks()}
+
     def __init__(
         self,
         kernel="rbf",
@@ -327,6 +329,7 @@ class NuSVC(SupportVectorClassifier):
 
     _parameters = SupportVectorMachine._parameters | {
         "nu": Number(0, 1, above=True),
+        "approximation": Landmarks(),
         "class_weight": ClassWeight,
         "probability": Choice(True, False),
     }

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.gram import Gram
 from mercer.kernels.samples import in_full
-from mercer.machines import KernelDetector
+from mercer.machines import KernelDetector, Landmarks
 from mercer.parameters import Number
 from mercer.problems import DualProblem, enclosing_ball, one_class
 from mercer.segments import Segments
@@ -58,6 +58,8 @@ class BoundaryDetector(KernelDetector, SupportVectorMachine, ABC):
 
 class NoveltyDetector(BoundaryDetector, ABC):
     """What OneClassSVM and SVDD share: their kernel is given."""
+
+    _parameters = BoundaryDetector._parameters | {"approximation": Landmarks()}
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.gram import Gram
-from mercer.machines import KernelRegressor
+from mercer.machines import KernelRegressor, Landmarks
 from mercer.parameters import Choice, Number
 from mercer.problems import DualProblem, epsilon_tube, nu_tube, pinball
 from mercer.segments import Segments
@@ -199,6 +199,8 @@ class SVR(PricedTubes, SupportVectorRegressor):
     array([2.98])
     """
 
+    _parameters = PricedTubes._parameters | {"approximation": Landmarks()}
+
     def __init__(
         self,
         kernel="rbf",
@@ -328,6 +330,7 @@ class NuSVR(SupportVectorRegressor):
     """
 
     _parameters = SupportVectorMachine._parameters | {
+        "approximation": Landmarks(),
         "nu": Number(0, 1, above=True),
         "C": Number(0, above=True),
     }
@@ -480,6 +483,7 @@ class QuantileSVR(SupportVectorRegressor):
     """
 
     _parameters = SupportVectorMachine._parameters | {
+        "approximation": Landmarks(),
         "quantile": Number(0, 1, above=True, below=True),
         "C": Number(0, above=True),
     }
