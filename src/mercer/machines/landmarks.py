@@ -152,6 +152,8 @@ class LandmarkMachine(KernelMachine):
         Returns
         -------
         FullCertificate
+            With `objective`, `bound`, `gap` and `relative_gap`; a number each, or an array where there are several
+            problems, as for classes in pairs.
         """
         check_is_fitted(self)
         if self.approximation is None:
