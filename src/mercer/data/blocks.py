@@ -1,13 +1,21 @@
 """Rows of samples in blocks, for data that does not fit into memory."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
 from sklearn.utils.validation import check_array
 
+from mercer.errors import FormatError
+from mercer.extras import require
+
 __all__ = ["RowBlocks"]
+
+Block = Any
+"""An array or CSR matrix."""
 
 
 class RowBlocks:
@@ -15,18 +23,24 @@ class RowBlocks:
 
     Parameters
     ----------
-    blocks : sequence of arrays, CSR matrices or functions
-        A function takes no arguments and returns its block, the same one every time; it is called in every pass over
-        the data.
+    blocks : sequence of arrays, CSR matrices or functions; or a function
+        A function in a sequence takes no arguments and returns its block, the same one every time. A function in place
+        of a sequence, such as a generator function, returns blocks one after the other, the same ones every time. It is
+        called in every pass over the data.
 
     Attributes
     ----------
     shape : (int, int)
         Samples and features of all blocks together.
 
+    See Also
+    --------
+    RowBlocks.from_parquet : Row groups of Parquet files.
+
     Notes
     -----
-    All blocks are read once to be checked: real numbers, none missing, the same number of features.
+    All blocks are read once to be checked: real numbers, none missing, the same number of features. An array that is
+    memory-mapped needs no blocks: machines take it as it is.
 
     Examples
     --------
@@ -38,15 +52,29 @@ class RowBlocks:
     (4, 1)
     >>> LinearSVC().fit(X, [0, 0, 1, 1]).predict([[2.5]])
     array([1])
+
+    Blocks that come one after the other:
+
+    >>> def blocks():
+    ...     for start in (0.0, 3.0):
+    ...         yield np.array([[start], [start + 1.0]])
+    >>> RowBlocks(blocks).shape
+    (4, 1)
     """
 
     dtype = np.dtype(np.float64)
 
-    def __init__(self, blocks: Sequence[Any | Callable[[], Any]]):
-        self._blocks = list(blocks)
-        if not self._blocks:
+    def __init__(self, blocks: Sequence[Block | Callable[[], Block]] | Callable[[], Iterable[Block]]):
+        self._stream: Callable[[], Iterable[Block]] | None = None
+        self._blocks: list[Any] = []
+        if callable(blocks):
+            self._stream = blocks
+        else:
+            self._blocks = list(blocks)
+        shapes = [block.shape for block in self._all()]
+        if not shapes:
             raise ValueError("blocks must hold at least one block, got none.")
-        sizes, widths = zip(*(self._read(k).shape for k in range(len(self._blocks))), strict=True)
+        sizes, widths = zip(*shapes, strict=True)
         if len(set(widths)) > 1:
             other = next(k for k, width in enumerate(widths) if width != widths[0])
             raise ValueError(
@@ -55,32 +83,122 @@ class RowBlocks:
         self._starts = np.concatenate([[0], np.cumsum(sizes)])
         self.shape = (int(self._starts[-1]), widths[0])
 
+    @classmethod
+    def from_parquet(cls, path: Any, columns: Sequence[str] | None = None) -> "RowBlocks":
+        """The rows of a Parquet file, or of the files in a folder in the order of their names, by row groups.
+
+        Parameters
+        ----------
+        path : str or path
+            A file or a folder. It needs pyarrow.
+        columns : sequence of str, default=None
+            Which columns, of numbers without gaps; None: all.
+
+        Returns
+        -------
+        RowBlocks
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import pandas
+        >>> from mercer.data import RowBlocks
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     table = pandas.DataFrame({"a": [1.0, 2.0, 3.0], "b": [0.0, 1.0, 0.0], "class": ["x", "y", "x"]})
+        ...     table.to_parquet(f"{folder}/part-0.parquet", row_group_size=2)
+        ...     X = RowBlocks.from_parquet(folder, columns=["a", "b"])
+        ...     X.shape, [len(block) for _, block in X]
+        ((3, 2), [2, 1])
+        """
+        parquet = require("pyarrow.parquet", "RowBlocks.from_parquet")
+        path = Path(path)
+        files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+        if not files:
+            raise FileNotFoundError(f"There is no file *.parquet in {path}.")
+        return cls(list(chain.from_iterable(_row_groups(parquet, file, columns) for file in files)))
+
     def __len__(self) -> int:
         return self.shape[0]
 
     def __iter__(self) -> Iterator[tuple[int, Any]]:
         """The number of the first row, and the block."""
-        return ((int(self._starts[k]), self._read(k)) for k in range(len(self._blocks)))
+        count = 0
+        for k, block in enumerate(self._all()):
+            if count == len(self._starts) - 1 or block.shape != (self._starts[k + 1] - self._starts[k], self.shape[1]):
+                self._refuse_change(k)
+            yield int(self._starts[k]), block
+            count += 1
+        if count < len(self._starts) - 1:
+            self._refuse_change(count)
 
     def __getitem__(self, rows: np.ndarray) -> Any:
         """Some rows, by their numbers, in one piece."""
         rows = np.asarray(rows)
         order = np.argsort(rows, kind="stable")
         parts = []
-        for k in range(len(self._blocks)):
+        stream = None if self._stream is None else (block for _, block in self)
+        for k in range(len(self._starts) - 1):
             first, last = np.searchsorted(rows[order], self._starts[k : k + 2])
+            block = None if stream is None else next(stream)
             if last > first:
-                parts.append(self._read(k)[rows[order[first:last]] - self._starts[k]])
+                parts.append((self._read(k) if block is None else block)[rows[order[first:last]] - self._starts[k]])
         together = csr_array(vstack(parts)) if any(map(issparse, parts)) else np.concatenate(parts)
         return together[np.argsort(order)]
 
+    def _all(self) -> Iterator[Any]:
+        """All blocks, checked."""
+        if self._stream is None:
+            return (self._read(k) for k in range(len(self._blocks)))
+        return (_checked(k, block) for k, block in enumerate(self._stream()))
+
     def _read(self, k: int) -> Any:
-        block = self._blocks[k]() if callable(self._blocks[k]) else self._blocks[k]
-        try:
-            block = check_array(block, dtype=[np.float64, np.float32], order="C", accept_sparse="csr", input_name="X")
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"Block {k}: {error}") from error
-        if issparse(block):
-            block = csr_array(block)
-            block.sum_duplicates()
-        return block
+        return _checked(k, self._blocks[k]() if callable(self._blocks[k]) else self._blocks[k])
+
+    def _refuse_change(self, k: int) -> None:
+        raise ValueError(f"blocks must be the same ones in every pass, block {k} is not what it was in the first.")
+
+
+def _checked(k: int, block: Any) -> Any:
+    try:
+        block = check_array(block, dtype=[np.float64, np.float32], order="C", accept_sparse="csr", input_name="X")
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"Block {k}: {error}") from error
+    if issparse(block):
+        block = csr_array(block)
+        block.sum_duplicates()
+    return block
+
+
+def _row_groups(parquet: Any, file: Path, columns: Sequence[str] | None) -> list[Callable[[], np.ndarray]]:
+    """A function for every row group of a file, which reads it."""
+    try:
+        with parquet.ParquetFile(file) as opened:
+            known, metadata = opened.schema_arrow.names, opened.metadata
+            groups = [k for k in range(metadata.num_row_groups) if metadata.row_group(k).num_rows]
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError) as error:
+        told = str(error).strip().splitlines()[0]
+        raise FormatError(f"this is no readable Parquet file ({told}).", str(file)) from None
+    wanted = known if columns is None else list(columns)
+    if missing := [name for name in wanted if name not in known]:
+        raise ValueError(f"columns must be names of columns, {file} has none named {missing[0]!r}.")
+
+    def reader(group: int) -> Callable[[], np.ndarray]:
+        def read() -> np.ndarray:
+            with parquet.ParquetFile(file) as opened:
+                table = opened.read_row_group(group, columns=wanted)
+            return np.column_stack([_numbers(table, name, file) for name in wanted])
+
+        return read
+
+    return [reader(group) for group in groups]
+
+
+def _numbers(table: Any, name: str, file: Path) -> np.ndarray:
+    column = table.column(name)
+    values = column.to_numpy()
+    if column.null_count or values.dtype.kind not in "fiub":
+        what = "gaps" if column.null_count else f"values of type {column.type}"
+        raise ValueError(f"columns must be of numbers without gaps, {name!r} of {file} has {what}.")
+    return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
