@@ -13,7 +13,8 @@ from mercer.gram.eigenpairs import Eigenpairs, leading_eigenpairs
 from mercer.gram.expansions import Expansion
 from mercer.gram.feature_space import Centrality, centrality, distances, distances_to_mean
 from mercer.gram.features import FeatureGram
-from mercer.gram.landmarks import LandmarkGram, LandmarkMatrix
+from mercer.gram.landmark_matrix import LandmarkMatrix
+from mercer.gram.landmarks import LandmarkGram
 from mercer.gram.linear import LinearGram
 from mercer.gram.low_rank import LowRank, low_rank
 from mercer.gram.memory import memory_budget
