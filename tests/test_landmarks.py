@@ -14,7 +14,7 @@ from mercer import LSSVC, SVC, SVDD, SVR, KernelRidge, NuSVC, NuSVR, Nystroem, O
 from mercer.data import RowBlocks
 from mercer.errors import IndefiniteError
 from mercer.gram import LandmarkGram, LandmarkMatrix, LinearGram, MatrixGram
-from mercer.kernels import RBF, Linear, Spectrum, Tanimoto
+from mercer.kernels import RBF, FromFunction, Linear, Spectrum, Tanimoto
 from mercer.problems import enclosing_ball, epsilon_tube, nu_margin, one_class, soft_margin
 from mercer.selection import tune
 from mercer.solvers import SMO, CoordinateDescent, LinearSolver, ProximalNewton
@@ -203,19 +203,32 @@ def test_the_optimum_is_that_over_the_matrix(form, n):
     assert_allclose(plain.gap(found.a, gradient, found.offsets), found.gap, rtol=1e-3, atol=1e-7 * abs(found.objective))
 
 
-def test_a_part_of_the_samples_comes_first(monkeypatch):
-    """Then all in float32, where that is other than float64, and all."""
+@pytest.mark.parametrize(
+    "form, kernel, first",
+    [
+        ("hinge", RBF(gamma=0.3), "SMO"),
+        ("squared hinge", RBF(gamma=0.3), "_Run"),
+        ("hinge", FromFunction(lambda X, Y: np.exp(-0.3 * ((X[:, None] - Y) ** 2).sum(axis=2))), "_Run"),
+    ],
+)
+def test_a_part_of_the_samples_comes_first(monkeypatch, form, kernel, first):
+    """By SMO where their kernel matrix is cheap; then all in float32, where that is other than float64, and all."""
     X, seen = vectors(1500), []
-    solve = mercer.solvers.newton._Run.result
 
-    def spy(run):
-        result = solve(run)
-        seen.append((len(run.problem.index), run.gram.in_single() is run.gram))
-        return result
+    def spy(cls, name, problem_of):
+        method = getattr(cls, name)
 
-    monkeypatch.setattr(mercer.solvers.newton._Run, "result", spy)
-    ProximalNewton().solve(problems(LandmarkGram(RBF(gamma=0.3), X, X[:20]), X)["hinge"])
-    assert seen == [(160, True), (1500, True), (1500, False)]
+        def spying(self, *args, **keywords):
+            found = method(self, *args, **keywords)
+            seen.append((cls.__name__, len(problem_of(self, *args).index)))
+            return found
+
+        monkeypatch.setattr(cls, name, spying)
+
+    spy(mercer.solvers.newton._Run, "result", lambda run: run.problem)
+    spy(SMO, "solve", lambda solver, problem: problem)
+    ProximalNewton().solve(problems(LandmarkGram(kernel, X, X[:20]), X)[form])
+    assert seen == [(first, 160), *[("_Run", 1500)] * (2 if kernel.native() else 1)]
 
 
 @pytest.mark.parametrize("form", ["hinge", "squared hinge", "no offset", "tube", "one class"])
@@ -225,8 +238,8 @@ def test_a_part_stands_for_all(form):
     problem = problems(LandmarkGram(RBF(gamma=0.3), X, X[:20]), X)[form]
     run = mercer.solvers.newton._Run(ProximalNewton(max_iter=1), problem, np.zeros(len(problem.index)), None)
     run.gram = run.gram.in_single()  # as it is in the run that begins with a part
-    part = run._easier_problem()
-    assert len(np.unique(part.index)) == 160
+    part, rows = run._part_of(run._first_samples())
+    assert len(np.unique(part.index)) == len(rows) == 160
     assert_allclose(ProximalNewton().solve(part).objective, ProximalNewton().solve(problem).objective, rtol=0.35)
 
 

@@ -61,6 +61,10 @@ class FeatureGram(Gram):
         """The same with values in float32, where these are computed in every pass: faster, and other by rounding."""
         return self
 
+    def among(self, rows: np.ndarray) -> Gram | None:
+        """The kernel matrix of some samples as it is without features, where it is cheap to compute."""
+        return None
+
     def dot(self, v: np.ndarray) -> np.ndarray:
         """K @ v in float64."""
         v = np.asarray(v, dtype=np.float64)

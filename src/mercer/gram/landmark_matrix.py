@@ -10,6 +10,7 @@ from scipy.linalg import blas, solve_triangular
 from mercer import _native
 from mercer.data import RowBlocks
 from mercer.gram.memory import memory_budget
+from mercer.gram.sources import Gram, VectorGram
 from mercer.kernels.base import Kernel
 from mercer.kernels.samples import in_full, n_samples, native_samples, row_blocks, take
 from mercer.threads import effective_n_threads
@@ -233,8 +234,15 @@ class LandmarkMatrix:
 
     def energy(self, rows: np.ndarray, c: np.ndarray) -> float:
         """c' K(X, X) c for coefficients of some samples, in one pass over all pairs of them."""
-        some = self.X[rows] if isinstance(self.X, RowBlocks) else take(self.X, rows)
+        some = self._samples(rows)
         return float(c @ self.kernel.dot(some, some, c))
+
+    def among(self, rows: np.ndarray) -> Gram | None:
+        """The kernel matrix of some samples where it has native rows, else None."""
+        return None if self._spec is None else VectorGram(self.kernel, in_full(self._samples(rows)))
+
+    def _samples(self, rows: np.ndarray) -> Any:
+        return self.X[rows] if isinstance(self.X, RowBlocks) else take(self.X, rows)
 
 
 def _features(triangle: np.ndarray, block: np.ndarray) -> np.ndarray:

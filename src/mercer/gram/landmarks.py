@@ -145,6 +145,9 @@ class LandmarkGram(FeatureGram):
         other.matrix = matrix
         return other
 
+    def among(self, rows):
+        return self.matrix.among(rows)
+
     def both(
         self, w: np.ndarray, scale: np.ndarray | None = None, shift: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:

@@ -20,7 +20,7 @@ from mercer.threads import limit_threads
 __all__ = ["FullCertificate", "LandmarkMachine", "Landmarks"]
 
 # Landmarks are chosen among so many samples for each of them.
-SAMPLES_PER_LANDMARK = 10
+SAMPLES_PER_LANDMARK = 4
 
 
 class Landmarks:

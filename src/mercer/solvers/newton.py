@@ -5,10 +5,12 @@ from dataclasses import replace
 import numpy as np
 
 from mercer import _native
+from mercer.gram import FeatureGram
 from mercer.problems import DualProblem
 from mercer.problems.dual import BALANCED
 from mercer.solvers.base import Callback, Progress, SolverResult
 from mercer.solvers.over_features import FeatureRun, RunningSolver
+from mercer.solvers.smo import SMO
 from mercer.sums import inner
 from mercer.threads import effective_n_threads
 
@@ -31,8 +33,10 @@ STUCK = 2
 # Variables within so many widths of the band move in the next stage.
 NEAR = 2.0
 # Where a run begins with a part of the samples, which stand for so many times their number at least: how exact that is
-# to be, and how many samples for every weight, or which share of all, are undecided when all come in.
+# to be, by Newton's method or by SMO and its steps for every variable, and how many samples for every weight, or which
+# share of all, are undecided when all come in.
 LEAST_SHARE, ROUGH_TOL, SEED = 4, 1e-2, 0
+SMO_TOL, SMO_STEPS = 0.1, 20
 LIMITS = ("max_iter", "max_seconds", "stopped")
 UNDECIDED_PER_WEIGHT, UNDECIDED_SHARE = 4, 0.01
 # How often a certificate may be no better than the last one before rounding is blamed.
@@ -77,8 +81,8 @@ class ProximalNewton(RunningSolver):
     for the equations up to 1024 weights (16384 over landmarks), conjugate gradients above. Memory O(n + d^2). The scale
     of the columns does not matter to the Newton step. Some 20 steps are usual.
 
-    Over a `LandmarkGram` of many samples, some of them, drawn at random, come first, then all with kernel values in
-    float32, and from their solution on float64.
+    Over a `LandmarkGram` of many samples, some of them, drawn at random, come first: by SMO with their whole kernel
+    matrix where it has native rows. Then come all with kernel values in float32, and from their solution on float64.
 
     References
     ----------
@@ -172,8 +176,9 @@ class _Run(FeatureRun):
         problem = self.problem
         self.all = _Part(problem, None)
         self.b = 0.0
-        if start is None and (easier := self._easier_problem()) is not None:
-            return self._set_out_from(easier)
+        if start is None and (size := self._first_samples()) is not None:
+            working = self.gram.in_single()
+            return self._set_out_among(size) if working is self.gram else self._set_out_in(working)
         if start is None and not problem.linear.any():  # without a linear term w = 0 says nothing about the scale
             start = problem.feasible()
         if start is None:
@@ -192,45 +197,68 @@ class _Run(FeatureRun):
         self._centre_at(centre)
         self._play_with(None, centre, z)
 
-    def _easier_problem(self) -> DualProblem | None:
-        """Where samples are many: the problem in float32, or that over some of them, which stand for all."""
-        problem, first = self.problem, self.gram.samples_first
-        size = (first or 0) * self.gram.n_weights
-        if not size or LEAST_SHARE * size > self.all.n_rows:
-            return None
-        working = self.gram.in_single()
-        if working is not self.gram:
-            return replace(problem, gram=working)
-        rows = self.all.some(np.random.default_rng(SEED).choice(self.all.n_rows, size=size, replace=False))
-        which = np.flatnonzero(np.isin(problem.index, rows))
-        times = self.all.n_rows / size
-        return replace(
-            problem,
-            **{name: getattr(problem, name)[which] for name in ("index", "sign", "linear")},
-            upper=times * problem.upper[which],
-            ridge=problem.ridge[which] / times,
-        )
+    def _first_samples(self) -> int | None:
+        """How many samples a run begins with, where there are many more of them than weights."""
+        size = (self.gram.samples_first or 0) * self.gram.n_weights
+        return size if size and LEAST_SHARE * size <= self.all.n_rows else None
 
-    def _set_out_from(self, easier: DualProblem) -> None:
-        """Begin with the functions that an easier problem gives."""
-        problem, solver = self.problem, self.solver
-        limits = {"max_iter": solver.max_iter, "max_seconds": solver.max_seconds}
-        run = _Run(ProximalNewton(tol=max(ROUGH_TOL, solver.tol), **limits), easier, None, self.callback)
-        run.tol = run.solver.tol  # even where variables are few
-        found = run.result()
-        self.ended_early = found.status if found.status in LIMITS else None
-        self.w, self.b, self.n_iter = run.w, run.b, run.n_iter
+    def _set_out_in(self, working: FeatureGram) -> None:
+        """Begin with the solution in the precision of other values of the features, and go on from there."""
+        run = self._rough_run(replace(self.problem, gram=working))
+        self.first_width, self.width = run.first_width, run.width
+        self.all_a, self.all_z = run.all_a, self.all.spread(self.gram.products(self.w, self.all.rows), self.b)
+        self._next_stage()
+
+    def _set_out_among(self, size: int) -> None:
+        """Begin with the functions that some of the samples give."""
+        problem, (some, rows) = self.problem, self._part_of(size)
+        exact = None if self.smooth else self.gram.among(rows)
+        if exact is None:
+            self._rough_run(some)
+        else:
+            self._rough_functions(replace(some, gram=exact, index=np.searchsorted(rows, some.index)), rows)
         z = self.all.spread(self.gram.products(self.w, self.all.rows), self.b)
-        if len(easier.index) == len(problem.index):  # go on from there
-            self.first_width, self.width = run.first_width, run.width
-            self.all_a, self.all_z = run.all_a, z
-            return self._next_stage()
         # Nothing is known of most multipliers, but that few of them are undecided.
         share = min(1.0, max(UNDECIDED_PER_WEIGHT * len(self.w) / len(z), UNDECIDED_SHARE))
         self.first_width = self.width = 2.0 * float(np.quantile(np.abs(z + problem.linear), share)) or 1.0
         self._centre_at(np.where(self.bounded, 0.5 * problem.upper, 0.0))
         a = _native.respond(z, self.all_pull, self.all_stiffness, problem.upper, effective_n_threads())
         self._play_with(None, a, z)
+
+    def _part_of(self, size: int) -> tuple[DualProblem, np.ndarray]:
+        """The problem over some samples, which stand for all, and their numbers."""
+        problem = self.problem
+        rows = self.all.some(np.random.default_rng(SEED).choice(self.all.n_rows, size=size, replace=False))
+        which = np.flatnonzero(np.isin(problem.index, rows))
+        times = self.all.n_rows / size
+        if self.bounded.all():  # the equality can be met by some where it can by all
+            times = float(problem.upper.sum() / problem.upper[which].sum())
+        part = replace(
+            problem,
+            **{name: getattr(problem, name)[which] for name in ("index", "sign", "linear")},
+            upper=times * problem.upper[which],
+            ridge=problem.ridge[which] / times,
+        )
+        return part, np.sort(rows)
+
+    def _rough_run(self, easier: DualProblem) -> "_Run":
+        """Newton's method on an easier problem, whose functions are taken over."""
+        solver = self.solver
+        rough = ProximalNewton(tol=max(ROUGH_TOL, solver.tol), max_iter=solver.max_iter, max_seconds=solver.max_seconds)
+        run = _Run(rough, easier, None, self.callback)
+        run.tol = run.solver.tol  # even where variables are few
+        found = run.result()
+        self.ended_early = found.status if found.status in LIMITS else None
+        self.w, self.b, self.n_iter = run.w, run.b, run.n_iter
+        return run
+
+    def _rough_functions(self, easier: DualProblem, rows: np.ndarray) -> None:
+        """The functions of a problem over some samples with their whole kernel matrix, as far as features have them."""
+        solver = SMO(tol=SMO_TOL, max_iter=SMO_STEPS * len(easier.index), max_seconds=self.solver.max_seconds)
+        found = solver.solve(easier, callback=self.callback)
+        self.ended_early = found.status if found.status in ("max_seconds", "stopped") else None
+        moved = np.bincount(easier.index, weights=easier.sign * found.a, minlength=len(rows))
+        self.w, self.b = self.gram.sums(moved, rows), found.offsets.plus
 
     def _centre_at(self, centre: np.ndarray) -> None:
         """Set the smoothed problem: h = width / u where there is a bound."""
