@@ -2,8 +2,8 @@
 
 Every contender works in a process of its own, with the memory touched before the clock starts; the figure is the
 median of several repeats. What takes a peer very long is measured once and kept (see `benchmarks.cache`). Results go
-to ``benchmarks/results/`` as JSON, task by task, in place of those of an earlier run on the same machine with the same
-libraries, and the table to README.md. The real data sets are looked for where the environment
+to ``benchmarks/results/`` as JSON, task by task, in place of those of an earlier run with the same libraries, and the
+table to README.md, which says what was measured on which machine. The real data sets are looked for where the environment
 variable MERCER_DATASETS says, or beside the project in ``shared/datasets``.
 """
 
@@ -50,31 +50,40 @@ def main() -> None:
     os.environ["MERCER_BENCH_SHRINK"] = str(arguments.shrink)
     above = float("inf") if arguments.fresh else LONG if arguments.full else KEPT_ABOVE
     written = arguments.shrink == 1
-    results = earlier_results() if written else {}
+    results, machines = earlier_results() if written else ({}, {})
     for task in filter(is_possible, chosen):
-        results[task.name] = measure(task, cache, above)
+        results[task.name], machines[task.name] = measure(task, cache, above), machine()
         if written:
-            LATEST.write_text(json.dumps(report_of(results), indent=2) + "\n")
-    report = report_of(results)
+            LATEST.write_text(json.dumps(report_of(results, machines), indent=2) + "\n")
+    report = report_of(results, machines)
     print("\n" + "\n".join(table(report, complete=True)))
     print(f"\n{(time.perf_counter() - began) / 60:.1f} minutes")
     if written and not arguments.no_readme:
         write_readme(table(report))
 
 
-def earlier_results() -> dict[str, dict[str, Outcome]]:
-    """Of this machine and these libraries, in the order of the tasks, and only of tasks that exist still."""
+def earlier_results() -> tuple[dict[str, dict[str, Outcome]], dict[str, str]]:
+    """Of these libraries, only of tasks that exist still, and the machine on which each was measured."""
     if not LATEST.exists():
-        return {}
+        return {}, {}
     report = json.loads(LATEST.read_text())
-    if (report["machine"], report["versions"]) != (machine(), versions()):
-        return {}
-    return {task.name: report["results"][task.name] for task in TASKS if task.name in report["results"]}
+    if report["versions"] != versions():
+        return {}, {}
+    results = {task.name: report["results"][task.name] for task in TASKS if task.name in report["results"]}
+    return results, {name: report["elsewhere"].get(name, report["machine"]) for name in results}
 
 
-def report_of(results: dict[str, dict[str, Outcome]]) -> dict:
-    summaries = {name: said for name, summary in SUMMARIES.items() if (said := summary(results))}
-    return {"machine": machine(), "versions": versions(), "results": results, "summaries": summaries}
+def report_of(results: dict[str, dict[str, Outcome]], machines: dict[str, str]) -> dict:
+    """With the machine of most tasks, and that of each of the others, in the order of the tasks."""
+    results = {task.name: results[task.name] for task in TASKS if task.name in results}
+    usual = statistics.mode(machines.values()) if machines else machine()
+    return {
+        "machine": usual,
+        "elsewhere": {name: machines[name] for name in results if machines[name] != usual},
+        "versions": versions(),
+        "results": results,
+        "summaries": {name: said for name, summary in SUMMARIES.items() if (said := summary(results))},
+    }
 
 
 def is_possible(task: Task) -> bool:

@@ -9,7 +9,7 @@ from benchmarks.compare.peers import MODULES
 from benchmarks.task import Outcome, Quality, Task, figure, ratio
 from benchmarks.tasks import TASKS
 
-EARLIER = "†"
+EARLIER, ELSEWHERE = "†", "‡"
 
 
 def table(report: dict[str, Any], *, complete: bool = False) -> list[str]:
@@ -31,13 +31,24 @@ def table(report: dict[str, Any], *, complete: bool = False) -> list[str]:
     for group, tasks in groupby(compared, key=lambda task: task.group):
         lines.append(f"| **{group}** |" + " |" * len(contenders))
         for task in tasks:
-            row = results[task.name]
-            lines.append(f"| {task.title} | " + " | ".join(cell(task, row, name) for name in contenders) + " |")
+            row, mark = results[task.name], ELSEWHERE if task.name in report["elsewhere"] else ""
+            lines.append(f"| {task.title}{mark} | " + " | ".join(cell(task, row, name) for name in contenders) + " |")
     if any(EARLIER in line for line in lines):
         lines += ["", f"{EARLIER} measured earlier, with the same version on the same machine."]
     for said in report["summaries"].values():
         lines += ["", said["text"]]
+    for other, names in sorted(groups(report["elsewhere"]).items()):
+        titles = "; ".join(task.title for task in TASKS if task.name in names)
+        lines += ["", f"{ELSEWHERE} measured on another machine, {other}: {titles}."]
     return lines
+
+
+def groups(machines: Mapping[str, str]) -> dict[str, set[str]]:
+    """The tasks of each machine."""
+    found: dict[str, set[str]] = {}
+    for name, machine in machines.items():
+        found.setdefault(machine, set()).add(name)
+    return found
 
 
 def missed(speed: str) -> list[str]:
