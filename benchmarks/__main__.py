@@ -3,8 +3,8 @@
 Every contender works in a process of its own, with the memory touched before the clock starts; the figure is the
 median of several repeats. What takes a peer very long is measured once and kept (see `benchmarks.cache`). Results go
 to ``benchmarks/results/`` as JSON, task by task, in place of those of an earlier run with the same libraries, and the
-table to README.md, which says what was measured on which machine. The real data sets are looked for where the environment
-variable MERCER_DATASETS says, or beside the project in ``shared/datasets``.
+table to README.md, which says what was measured on which machine. The real data sets are looked for where the
+environment variable MERCER_DATASETS says, or beside the project in ``shared/datasets``.
 """
 
 import argparse
