@@ -148,10 +148,7 @@ class LandmarkGram(FeatureGram):
     def among(self, rows):
         return self.matrix.among(rows)
 
-    def both(
-        self, w: np.ndarray, scale: np.ndarray | None = None, shift: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """f = Phi w, and Phi' (scale f + shift), in one pass over the samples."""
+    def both(self, w, scale=None, shift=None):
         values, sums = self.matrix.both(self.coefficients(w), scale, shift)
         return values, self.onto(sums)
 

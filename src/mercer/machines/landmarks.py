@@ -155,20 +155,26 @@ class LandmarkMachine(KernelMachine):
             With `objective`, `bound`, `gap` and `relative_gap`; a number each, or an array where there are several
             problems, as for classes in pairs.
         """
+        self._check_certifiable(X)
+        objective, bound, rows = self._duals()
+        with limit_threads(self.n_threads):
+            lost = 0.5 * self._gram_again(X).lost_energies(rows, exact=bool(exact))
+        bound = bound - (lost if len(lost) == len(bound) else lost.sum())
+        if len(objective) == 1:
+            return FullCertificate(float(objective[0]), float(bound[0]), bool(exact))
+        return FullCertificate(objective, bound, bool(exact))
+
+    def _check_certifiable(self, X: Any) -> None:
         check_is_fitted(self)
         if self.approximation is None:
             raise ValueError("full_certificate is for machines with an approximation; result_ has the certificate.")
         if n_samples(X) != self._n_train:
             raise ValueError(f"X must have the {self._n_train} samples of fit, got {n_samples(X)}.")
-        objective, bound, rows = self._duals()
+
+    def _gram_again(self, X: Any) -> LandmarkGram:
+        """The Gram matrix of `fit`, from the same samples."""
         if self._precomputed:
             X = check_array(X, dtype=[np.float64, np.float32], input_name="X")
         elif not isinstance(X, RowBlocks):
             X = self._check_new(X)
-        with limit_threads(self.n_threads):
-            gram = self._landmark_gram(X, self.support_ if self._precomputed else self.support_vectors_, self.support_)
-            lost = 0.5 * gram.lost_energies(rows, exact=bool(exact))
-        bound = bound - (lost if len(lost) == len(bound) else lost.sum())
-        if len(objective) == 1:
-            return FullCertificate(float(objective[0]), float(bound[0]), bool(exact))
-        return FullCertificate(objective, bound, bool(exact))
+        return self._landmark_gram(X, self.support_ if self._precomputed else self.support_vectors_, self.support_)

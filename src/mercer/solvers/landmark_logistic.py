@@ -235,7 +235,7 @@ class _Run:
 
     def _product_with(self, curvature: "Curvature"):
         """The matrix of Newton's equations, in one pass where there is one function."""
-        if not (curvature.single and self.rows is None and hasattr(self.working, "both")):
+        if not (curvature.single and self.rows is None):
             return lambda V: V + self._backward(self.working, curvature.times(self._forward(self.working, V)))
         d, total = curvature.weights(0), float(curvature.weights(0).sum())
         centre = self._backward(self.working, d[:, np.newaxis]) if self.problem.intercept else None
