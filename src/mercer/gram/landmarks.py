@@ -142,7 +142,7 @@ class LandmarkGram(FeatureGram):
         if matrix is self.matrix:
             return self
         other = copy(self)
-        other.matrix = matrix
+        other.matrix, other.dtype = matrix, np.dtype(np.float32)
         return other
 
     def among(self, rows):
