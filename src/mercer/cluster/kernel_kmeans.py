@@ -12,13 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.callers import warn_caller
 from mercer.cluster.lloyd import Clusters, Run, best_of, drawn_starts, lloyd, nearest_mean, nearest_of
-from mercer.data import RowBlocks
 from mercer.errors import IndefiniteError
 from mercer.gram import Gram, LandmarkGram, MatrixGram
 from mercer.gram.checks import roots
 from mercer.gram.sources import stored
-from mercer.kernels.samples import in_full
 from mercer.machines import KernelTransformer, LandmarkMachine, Landmarks
+from mercer.machines.landmarks import WITHIN
 from mercer.parameters import Choice, Number
 from mercer.threads import limit_threads
 
@@ -168,7 +167,7 @@ class KernelKMeans(ClusterMixin, KernelTransformer, LandmarkMachine):
         "n_init": Number(1, integer=True),
         "max_iter": Number(1, integer=True),
         "single_moves": Choice(True, False),
-        "approximation": Landmarks(),
+        "approximation": Landmarks(WITHIN),
     }
 
     def __init__(
@@ -348,8 +347,6 @@ class KernelKMeans(ClusterMixin, KernelTransformer, LandmarkMachine):
         ndarray of shape (n, n_clusters)
         """
         check_is_fitted(self)
-        if isinstance(X, RowBlocks):
-            return np.concatenate([self.transform(block) for _, block in X])
         scores, norms = self._raw_decision(X), -2.0 * self.intercept_
         own = self._own_similarity(X, len(scores), diagonal)[:, np.newaxis]
         sizes = np.abs(own) + np.abs(2.0 * scores + norms) + np.abs(norms)
@@ -373,8 +370,7 @@ class KernelKMeans(ClusterMixin, KernelTransformer, LandmarkMachine):
     def _own_similarity(self, X: Any, n: int, diagonal: Any) -> np.ndarray:
         """k(x, x) of n samples."""
         if not self._precomputed:
-            with limit_threads(self.n_threads):
-                return np.asarray(self.kernel_.diag(in_full(self._check_new(X))), dtype=np.float64)
+            return self._diag_of_new(X)
         if diagonal is None and self._constant_diagonal is None:
             raise ValueError(
                 "A precomputed kernel does not tell k(x, x) of new samples, and it differs between those of training: "

@@ -12,6 +12,7 @@ from mercer.gram import LandmarkGram, leading_directions
 from mercer.kernels import RBF, as_kernel
 from mercer.kernels.samples import take
 from mercer.machines import FullCertificate, LandmarkMachine, Landmarks, SpectralMachine
+from mercer.machines.landmarks import WITHIN
 from mercer.machines.spectral import negligible, signs_of
 from mercer.parameters import Choice, Number
 from mercer.threads import limit_threads
@@ -133,7 +134,7 @@ class KernelPCA(SpectralMachine, LandmarkMachine):
     _parameters: ClassVar[dict[str, Any]] = SpectralMachine._parameters | {
         "fit_inverse_transform": Choice(True, False),
         "alpha": Number(0, above=True),
-        "approximation": Landmarks(),
+        "approximation": Landmarks(WITHIN),
     }
     _centred = True
 
@@ -192,8 +193,7 @@ class KernelPCA(SpectralMachine, LandmarkMachine):
         kept = found.values > negligible(gram, float(found.values.max(initial=0.0)), moved)
         self.result_, self.n_iter_, self.eigenvalues_ = found, max(1, found.n_iter), found.values[kept]
         directions = found.vectors[:, kept]
-        # The features of the landmarks are the rows of their triangle.
-        scores = (gram.triangle - mean) @ directions
+        scores = (gram.of_landmarks() - mean) @ directions
         signs = signs_of(scores)
         self.eigenvectors_ = directions * signs
         self._keep_weights(gram, self.eigenvectors_.T)

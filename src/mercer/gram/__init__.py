@@ -17,6 +17,7 @@ from mercer.gram.landmark_matrix import LandmarkMatrix
 from mercer.gram.landmarks import LandmarkGram
 from mercer.gram.linear import LinearGram
 from mercer.gram.low_rank import LowRank, low_rank
+from mercer.gram.maps import MapGram, SpanGram
 from mercer.gram.memory import memory_budget
 from mercer.gram.proxy import ProxyKernel, proxy_kernel
 from mercer.gram.repair import Repair, clip, flip, shift, square
@@ -42,6 +43,7 @@ __all__ = [
     "LinearGram",
     "LowRank",
     "MatrixDesign",
+    "MapGram",
     "MatrixGram",
     "MatrixSpectrum",
     "ProxyKernel",

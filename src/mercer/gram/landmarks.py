@@ -131,6 +131,10 @@ class LandmarkGram(FeatureGram):
         """Sums over kernel values with landmarks, K' c, as sums of features."""
         return solve_triangular(self.triangle, sums, lower=True, check_finite=False)
 
+    def of_landmarks(self) -> np.ndarray:
+        """The features of the landmarks, shape (len(Z), n_weights)."""
+        return self.triangle
+
     def products(self, w, rows=None):
         return self.matrix.forward(self.coefficients(np.asarray(w, dtype=np.float64)), rows)
 

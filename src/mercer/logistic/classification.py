@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from mercer.gram import Gram, LandmarkGram
+from mercer.gram import Gram
 from mercer.gram.checks import require_definite
 from mercer.gram.sources import stored
 from mercer.machines import ClassWeight, LandmarkMachine, Landmarks, LogOddsClassifier
@@ -13,6 +13,7 @@ from mercer.parameters import Choice, Number
 from mercer.problems import LogisticProblem, logistic
 from mercer.solvers import LogisticNewton, LogisticResult, warn_unless_solved
 from mercer.solvers.landmark_logistic import solve_landmark_logistic
+from mercer.solvers.logistic import best_intercepts
 
 __all__ = ["KernelLogisticRegression"]
 
@@ -162,7 +163,7 @@ class KernelLogisticRegression(LogOddsClassifier, LandmarkMachine):
     def _fit_classes(self, X: Any, codes: np.ndarray, weight: np.ndarray) -> None:
         prices = self.C * weight * self._class_weights(codes, weight)
         gram = self._make_gram(X, weight)
-        if isinstance(gram, LandmarkGram):
+        if self.approximation is not None:
             self._fit_over_landmarks(logistic(gram, codes, prices, intercept=bool(self.fit_intercept)))
         else:
             self._fit_over_samples(X, stored(gram, self.memory), codes, prices, np.flatnonzero(weight))
@@ -182,6 +183,12 @@ class KernelLogisticRegression(LogOddsClassifier, LandmarkMachine):
         self.intercept_ = found.result.intercepts
         self.sample_coef_ = np.ascontiguousarray(found.result.residuals.T)
         self._keep_weights(problem.gram, found.weights.T)  # type: ignore[arg-type]
+        self._targets, self._prices = (problem.targets, problem.prices) if self._mapped else (None, None)
 
     def _duals(self):
         return -np.array([self.result_.bound]), -np.array([self.result_.objective]), csr_array(self.sample_coef_)
+
+    def _full_objectives(self, gram, F, energies):
+        problem = LogisticProblem(gram, self._targets, self._prices, bool(self.fit_intercept))
+        loss = problem.loss(F + best_intercepts(problem, F, self.intercept_))
+        return np.array([0.5 * float(energies.sum()) + loss])
