@@ -11,13 +11,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.callers import warn_caller
-from mercer.cluster.lloyd import Run, best_of, drawn_starts, lloyd, nearest_of
+from mercer.cluster.lloyd import Clusters, Run, best_of, drawn_starts, lloyd, nearest_mean, nearest_of
 from mercer.errors import IndefiniteError
-from mercer.gram import Gram
+from mercer.gram import Gram, LandmarkGram, MatrixGram
 from mercer.gram.checks import roots
 from mercer.gram.sources import stored
-from mercer.kernels.samples import in_full
-from mercer.machines import KernelTransformer
+from mercer.machines import KernelTransformer, LandmarkMachine, Landmarks
+from mercer.machines.landmarks import WITHIN
 from mercer.parameters import Choice, Number
 from mercer.threads import limit_threads
 
@@ -25,6 +25,8 @@ __all__ = ["ClusteringResult", "KernelKMeans"]
 
 # Up to so many samples the matrix is stored in float64, above that in float32.
 FULL_SIZE = 4096
+# Over landmarks starts are followed on so many samples first, at least, and on so many for each cluster.
+PART, PART_PER_CLUSTER = 4096, 4
 # Squared distances below minus so many times what rounding can do to them are not rounding.
 NEGATIVE = 64
 
@@ -44,7 +46,7 @@ class ClusteringResult:
     seconds: float
     """Wall-clock time."""
     objectives: np.ndarray = field(repr=False)
-    """Where each of the starts ended, in the working precision."""
+    """Where each of the starts ended, in the working precision; with an `approximation`, where the best one did."""
 
 
 class Start:
@@ -63,7 +65,7 @@ class Start:
         return None if good else f"must be {words}, numbers of samples or a label for every sample, got {value!r}."
 
 
-class KernelKMeans(ClusterMixin, KernelTransformer):
+class KernelKMeans(ClusterMixin, KernelTransformer, LandmarkMachine):
     r"""k-means in feature space: clusters of samples about their means.
 
     .. math::
@@ -92,6 +94,9 @@ class KernelKMeans(ClusterMixin, KernelTransformer):
     single_moves : bool, default=False
         Where Lloyd's steps end, go on with moves of single samples as long as they lower the objective, the means
         following each (Hartigan): never a worse end, often a better one.
+    approximation : int >= 1, Nystroem or None, default=None
+        For many samples: how many of them, the landmarks, means are expanded over, or the `Nystroem` that chooses them;
+        more is more exact. None: all samples.
     random_state : int, RandomState or None, default=0
         Draws the starts.
     memory : float > 0 or "auto", default="auto"
@@ -104,7 +109,8 @@ class KernelKMeans(ClusterMixin, KernelTransformer):
     labels_ : ndarray of shape (n,)
         The cluster of every sample.
     inertia_ : float
-        The objective.
+        The objective. With an `approximation`, that of the points in the span of the landmarks that are nearest to the
+        means, with distances in the whole feature space: never less than the clusters have about their means.
     result_ : ClusteringResult
         Objective, status, whether a single move would lower it, where all starts ended.
     n_iter_ : int
@@ -113,7 +119,9 @@ class KernelKMeans(ClusterMixin, KernelTransformer):
         The means as expansions over the samples, and minus half their squared lengths: the largest of
         ``K(X, support_vectors_) @ dual_coef_.T + intercept_`` is the nearest mean.
     support_, support_vectors_ : ndarray, samples
-        Numbers of the samples of positive weight, and these samples.
+        Numbers of the samples of positive weight, and these samples; with an `approximation`, the landmarks.
+    approximation_ : Nystroem
+        How the landmarks were chosen; with an `approximation` only.
     kernel_ : Kernel or "precomputed"
         The kernel, with its data-dependent parameters resolved.
 
@@ -130,6 +138,10 @@ class KernelKMeans(ClusterMixin, KernelTransformer):
     equal up to rounding for any number of threads. A cluster that loses all samples gets the one that is farthest from
     its mean. Where a random number points does not depend on the order of the samples, and a sample of weight 2 is one
     that is there twice; one of weight 0 does not count, and gets a label.
+
+    Over m landmarks a step takes two passes over the samples, of n m kernel values that are stored nowhere, and memory
+    O(n n_clusters + m^2). All starts are followed on some thousand samples; the best goes on with all of them, first in
+    float32. Samples may come in blocks (`mercer.data.RowBlocks`).
 
     References
     ----------
@@ -155,6 +167,7 @@ class KernelKMeans(ClusterMixin, KernelTransformer):
         "n_init": Number(1, integer=True),
         "max_iter": Number(1, integer=True),
         "single_moves": Choice(True, False),
+        "approximation": Landmarks(WITHIN),
     }
 
     def __init__(
@@ -166,6 +179,7 @@ class KernelKMeans(ClusterMixin, KernelTransformer):
         n_init=10,
         max_iter=300,
         single_moves=False,
+        approximation=None,
         random_state=0,
         memory="auto",
         n_threads=None,
@@ -176,6 +190,7 @@ class KernelKMeans(ClusterMixin, KernelTransformer):
         self.n_init = n_init
         self.max_iter = max_iter
         self.single_moves = single_moves
+        self.approximation = approximation
         self.random_state = random_state
         self.memory = memory
         self.n_threads = n_threads
@@ -210,18 +225,18 @@ class KernelKMeans(ClusterMixin, KernelTransformer):
         begun, unit = time.perf_counter(), float(weight.max())
         with limit_threads(self.n_threads):
             gram = self._make_gram(X, weight)
-            run, objectives = self._best_run(gram, weight / unit)
+            landmarks = isinstance(gram, LandmarkGram)
+            run, objectives = (self._run_over_landmarks if landmarks else self._best_run)(gram, weight / unit)
         clusters = run.clusters
-        if (clusters.own_squares < -NEGATIVE * clusters.rounding)[weight > 0].any():
+        # Landmarks have been looked at already.
+        if not landmarks and (clusters.own_squares < -NEGATIVE * clusters.rounding)[weight > 0].any():
             raise IndefiniteError(
                 "KernelKMeans needs a positive semi-definite kernel: the squared distance of a sample to its mean is "
                 f"{clusters.own_squares.min():.3g}; repair it, see mercer.gram.Repair."
             )
         self.labels_, self.n_iter_ = clusters.labels, run.n_iter
         self.inertia_ = unit * max(0.0, clusters.objective)
-        means = np.zeros((self.n_clusters, len(weight)))
-        means[clusters.labels, np.arange(len(weight))] = clusters.weight / clusters.totals[clusters.labels]
-        self._keep_expansion(X, means, -0.5 * clusters.norms)
+        self._keep_means(X, gram, clusters)
         self._constant_diagonal = float(clusters.diag[0]) if np.ptp(clusters.diag) <= clusters.rounding[0] else None
         self.result_ = ClusteringResult(
             objective=self.inertia_,
@@ -237,6 +252,41 @@ class KernelKMeans(ClusterMixin, KernelTransformer):
                 "change clusters. Raise max_iter.",
                 ConvergenceWarning,
             )
+
+    def _keep_means(self, X: Any, gram: Gram, clusters: Clusters) -> None:
+        """The model: the largest of its functions is that of the nearest mean."""
+        if isinstance(gram, LandmarkGram):
+            with limit_threads(self.n_threads):
+                means = gram.sums(_shares(clusters.labels, clusters.weight, self.n_clusters).T)
+            self._keep_weights(gram, means.T)
+            self.intercept_ = -0.5 * (means**2).sum(axis=0)
+        else:
+            self._keep_expansion(X, _shares(clusters.labels, clusters.weight, self.n_clusters), -0.5 * clusters.norms)
+
+    def _run_over_landmarks(self, gram: LandmarkGram, weight: np.ndarray) -> tuple[Run, np.ndarray]:
+        """From the best start on, with all samples: in float32, and in float64 to the end."""
+        working = gram.in_single()
+        if isinstance(self.init, str):
+            labels = nearest_mean(working, self._means_of_part(gram, weight))
+        else:
+            labels = self._starts(gram, weight)[0]
+        n_iter = 0
+        if working is not gram:
+            (rough,) = lloyd(working, weight, [labels], self.n_clusters, self.max_iter, False)
+            labels, n_iter = rough.clusters.labels, rough.n_iter
+        (run,) = lloyd(gram, weight, [labels], self.n_clusters, max(1, self.max_iter - n_iter), self.single_moves)
+        run.n_iter += n_iter
+        return run, np.array([run.clusters.objective])
+
+    def _means_of_part(self, gram: LandmarkGram, weight: np.ndarray) -> np.ndarray:
+        """Features of the means that the best start leads to on some of the samples, in columns."""
+        rows, size = np.flatnonzero(weight), max(PART, PART_PER_CLUSTER * self.n_clusters)
+        if len(rows) > size:
+            rows = np.sort(check_random_state(self.random_state).choice(rows, size=size, replace=False))
+        features, some = gram.some(rows), weight[rows]
+        part = MatrixGram.of_checked(features @ features.T, True)
+        best, _ = best_of(lloyd(part, some, self._starts(part, some), self.n_clusters, self.max_iter, False))
+        return features.T @ _shares(best.clusters.labels, some, self.n_clusters).T
 
     def _best_run(self, gram: Gram, weight: np.ndarray) -> tuple[Run, np.ndarray]:
         """The best of all starts, in float64, and where all of them ended."""
@@ -320,8 +370,7 @@ class KernelKMeans(ClusterMixin, KernelTransformer):
     def _own_similarity(self, X: Any, n: int, diagonal: Any) -> np.ndarray:
         """k(x, x) of n samples."""
         if not self._precomputed:
-            with limit_threads(self.n_threads):
-                return np.asarray(self.kernel_.diag(in_full(self._check_new(X))), dtype=np.float64)
+            return self._diag_of_new(X)
         if diagonal is None and self._constant_diagonal is None:
             raise ValueError(
                 "A precomputed kernel does not tell k(x, x) of new samples, and it differs between those of training: "
@@ -331,3 +380,13 @@ class KernelKMeans(ClusterMixin, KernelTransformer):
         if diagonal is not None and own.shape != (n,):
             raise ValueError(f"diagonal must have one number for each of the {n} samples, got shape {own.shape}.")
         return np.broadcast_to(own, n)
+
+
+def _shares(labels: np.ndarray, weight: np.ndarray, n_clusters: int) -> np.ndarray:
+    """The means of clusters as combinations of their samples, shape (n_clusters, n)."""
+    found = np.zeros((n_clusters, len(labels)))
+    totals = np.bincount(labels, weights=weight, minlength=n_clusters)
+    found[labels, np.arange(len(labels))] = np.divide(
+        weight, totals[labels], out=np.zeros_like(weight), where=weight > 0
+    )
+    return found

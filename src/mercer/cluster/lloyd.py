@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer.gram import Gram, MatrixGram
+from mercer.gram import FeatureGram, Gram, LinearGram, MatrixGram
 
-__all__ = ["Clusters", "Run", "best_of", "drawn_starts", "lloyd", "nearest_of"]
+__all__ = ["Clusters", "Run", "best_of", "drawn_starts", "lloyd", "nearest_mean", "nearest_of"]
 
 # Rows of a stored matrix that are summed in its own precision; the sums of such blocks are added in float64.
 BLOCK = 512
@@ -125,9 +125,10 @@ def lloyd(
 
     The sums that distances are made of are kept; a step adds the samples that have moved to one of them and takes them
     from another, so that K[:, moved] is all of K that it looks at. Without a stored matrix all starts make their steps
-    together, and each kernel value is computed once for all of them.
+    together, and each kernel value is computed once for all of them. Over features that approximate a kernel the means
+    are those in their span, and distances to them are those in the space of the kernel.
     """
-    diag, eps = gram.diag(), float(np.finfo(gram.dtype).eps)
+    diag, eps = gram.exact_diag(), float(np.finfo(gram.dtype).eps)
     changes = {r: _columns(labels, weight, n_clusters) for r, labels in enumerate(starts)}
     sums = np.split(_product(gram, np.hstack(list(changes.values()))), len(starts), axis=1)
     runs = [Run(Clusters(diag, weight, *pair, eps)) for pair in zip(starts, sums, strict=True)]
@@ -179,6 +180,8 @@ def _product(gram: Gram, V: np.ndarray) -> np.ndarray:
     """K @ V in float64; of K only the columns are looked at that meet something."""
     rows = np.flatnonzero(V.any(axis=1))
     everything = len(rows) == gram.n
+    if isinstance(gram, FeatureGram) and not isinstance(gram, LinearGram):  # several columns in one pass
+        return gram.products(gram.sums(V) if everything else gram.sums(V[rows], rows))
     if not isinstance(gram, MatrixGram):
         return gram.dot(V) if everything else gram.dot_part(np.arange(gram.n), rows, V[rows])
     total, single = np.zeros(V.shape), V.astype(gram.dtype, copy=False)
@@ -194,6 +197,11 @@ def _product(gram: Gram, V: np.ndarray) -> np.ndarray:
 def nearest_of(gram: Gram, centres: np.ndarray) -> np.ndarray:
     """For all samples, the nearest of some samples, by its place among them; the first of equal ones."""
     return _squares_to(gram, gram.diag(), centres).argmin(axis=0)
+
+
+def nearest_mean(gram: FeatureGram, means: np.ndarray) -> np.ndarray:
+    """For all samples, the nearest of the points whose features are the columns of `means`."""
+    return (gram.products(means) - 0.5 * (means**2).sum(axis=0)).argmax(axis=1)
 
 
 def drawn_starts(

@@ -3,21 +3,24 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer.decomposition.preimages import fit_ridge, fixed_point
 from mercer.errors import DomainError
+from mercer.gram import LandmarkGram, leading_directions
 from mercer.kernels import RBF, as_kernel
 from mercer.kernels.samples import take
-from mercer.machines import SpectralMachine
+from mercer.machines import FullCertificate, LandmarkMachine, Landmarks, SpectralMachine
+from mercer.machines.landmarks import WITHIN
+from mercer.machines.spectral import negligible, signs_of
 from mercer.parameters import Choice, Number
 from mercer.threads import limit_threads
 
 __all__ = ["KernelPCA"]
 
 
-class KernelPCA(SpectralMachine):
+class KernelPCA(SpectralMachine, LandmarkMachine):
     r"""Kernel principal component analysis: the directions of feature space in which samples vary most.
 
     .. math::
@@ -40,6 +43,9 @@ class KernelPCA(SpectralMachine):
         for `RBF` only, by fixed point iteration [2]_.
     alpha : float > 0, default=1.0
         The ridge of that regression; larger means smoother.
+    approximation : int >= 1, Nystroem or None, default=None
+        For many samples: how many of them, the landmarks, directions are expanded over, or the `Nystroem` that chooses
+        them; more is more exact. None: all samples.
     eigen_solver : {"auto", "dense", "lanczos"}, default="auto"
         All eigenvectors by LAPACK, or those that are wanted by Lanczos' method, see
         `mercer.gram.leading_eigenpairs`. "auto": dense for up to 200 samples, or where more than one direction in eight
@@ -63,10 +69,11 @@ class KernelPCA(SpectralMachine):
         The variances of the coordinates, `eigenvalues_` over the sum of the weights (without weights, the number of
         samples) less one; NaN if that is not positive.
     explained_variance_ratio_ : ndarray of shape (n_components,)
-        Their shares in the variance of all directions, those that were not asked for included.
+        Their shares in the variance of all directions, those that were not asked for included. With an `approximation`,
+        no less than these are explained: of the mean, what lies in the span of the landmarks is taken off.
     eigenvectors_ : ndarray of shape (n_support, n_components)
         Eigenvectors of the centred kernel matrix, of length one; with weights, of the matrix A of
-        `mercer.gram.leading_eigenpairs`.
+        `mercer.gram.leading_eigenpairs`, and with an `approximation` of that of `mercer.gram.leading_directions`.
     result_ : Eigenpairs
         The certificate: residuals, method, number of products.
     n_iter_ : int
@@ -76,7 +83,9 @@ class KernelPCA(SpectralMachine):
     intercept_ : ndarray of shape (n_components,)
         Minus the coordinates of the mean.
     support_, support_vectors_ : ndarray, samples
-        Numbers of the training samples with a positive weight, and the samples.
+        Numbers of the training samples with a positive weight, and the samples; with an `approximation`, the landmarks.
+    approximation_ : Nystroem
+        How the landmarks were chosen; with an `approximation` only. `full_certificate` tells what is lost.
     kernel_ : Kernel or "precomputed"
         The kernel, with its data-dependent parameters resolved.
 
@@ -95,6 +104,11 @@ class KernelPCA(SpectralMachine):
     eigenvalues is refused with `IndefiniteError`. Centring in feature space costs digits where the mean is much longer
     than the samples are apart, and directions below this rounding are left out: with a linear or polynomial kernel,
     centre such features first.
+
+    Over m landmarks the directions are the best ones in their span: time O(n m^2 + m^3) if dense, and a pass over the
+    samples that takes n m kernel values for 16 products by Lanczos' method. Memory O(m^2): no kernel values are stored,
+    and samples may come in blocks (`mercer.data.RowBlocks`). Pre-images are learnt from the landmarks, or start from
+    them.
 
     References
     ----------
@@ -120,6 +134,7 @@ class KernelPCA(SpectralMachine):
     _parameters: ClassVar[dict[str, Any]] = SpectralMachine._parameters | {
         "fit_inverse_transform": Choice(True, False),
         "alpha": Number(0, above=True),
+        "approximation": Landmarks(WITHIN),
     }
     _centred = True
 
@@ -129,6 +144,7 @@ class KernelPCA(SpectralMachine):
         n_components=None,
         fit_inverse_transform=False,
         alpha=1.0,
+        approximation=None,
         eigen_solver="auto",
         tol=1e-10,
         max_iter=None,
@@ -140,6 +156,7 @@ class KernelPCA(SpectralMachine):
         self.n_components = n_components
         self.fit_inverse_transform = fit_inverse_transform
         self.alpha = alpha
+        self.approximation = approximation
         self.eigen_solver = eigen_solver
         self.tol = tol
         self.max_iter = max_iter
@@ -154,18 +171,93 @@ class KernelPCA(SpectralMachine):
                 f"fit_inverse_transform must be False with kernel={self.kernel!r}: only vectors can be regressed on."
             )
 
+    def _learn(self, X, weight):
+        if self.approximation is None:
+            return super()._learn(X, weight)
+        gram = self._make_gram(X, weight)
+        assert isinstance(gram, LandmarkGram)
+        total = float(weight.sum())
+        mean = gram.sums(weight) / total
+        moved = total * float(mean @ mean)
+        self._total = max(0.0, float(weight @ gram.exact_diag()) - moved)
+        least = negligible(gram, 0.0, moved) / self._total if self._total > 0 else 0.0
+        found = leading_directions(
+            gram,
+            min(self.n_components or gram.n_weights, gram.n_weights),
+            weight,
+            method=self.eigen_solver,
+            tol=max(self.tol, least),
+            max_iter=self.max_iter,
+            random_state=self.random_state,
+        )
+        kept = found.values > negligible(gram, float(found.values.max(initial=0.0)), moved)
+        self.result_, self.n_iter_, self.eigenvalues_ = found, max(1, found.n_iter), found.values[kept]
+        directions = found.vectors[:, kept]
+        scores = (gram.of_landmarks() - mean) @ directions
+        signs = signs_of(scores)
+        self.eigenvectors_ = directions * signs
+        self._keep_weights(gram, self.eigenvectors_.T)
+        self.intercept_ = -mean @ self.eigenvectors_
+        self._share, self._scores = gram.coefficients(mean), scores * signs
+        self._sample_weight = weight
+        self._variances(total)
+        self._learn_preimages(self.support_vectors_, np.ones(len(scores)))
+        return None
+
     def _learn_more(self, X, scores, weight):
         total = float(weight.sum())
-        self.explained_variance_ = self.eigenvalues_ / (total - 1) if total > 1 else np.full(scores.shape[1], np.nan)
-        self._share = weight / total
-        self._scores, self._regression = scores, None
-        if self.fit_inverse_transform:
-            if issparse(X):
-                raise TypeError(
-                    "fit_inverse_transform must be False for a sparse X: samples of any kind come back dense."
-                )
-            rows = take(X, self.support_).astype(np.float64, copy=False)
-            self._regression = fit_ridge(as_kernel(self.kernel), scores, rows, self.alpha, weight)
+        self._variances(total)
+        self._share, self._scores = weight / total, scores
+        self._learn_preimages(self.support_vectors_, weight)
+
+    def _variances(self, total: float) -> None:
+        size = len(self.eigenvalues_)
+        self.explained_variance_ = self.eigenvalues_ / (total - 1) if total > 1 else np.full(size, np.nan)
+
+    def _learn_preimages(self, X: Any, weight: np.ndarray) -> None:
+        """The regression from the coordinates of samples to these, if it is asked for."""
+        self._regression = None
+        if not self.fit_inverse_transform:
+            return
+        if issparse(X):
+            raise TypeError("fit_inverse_transform must be False for a sparse X: samples of any kind come back dense.")
+        rows = X.astype(np.float64, copy=False)
+        self._regression = fit_ridge(as_kernel(self.kernel), self._scores, rows, self.alpha, weight)
+
+    def full_certificate(self, X, *, exact=True):
+        r"""What the landmarks have lost.
+
+        The directions leave the part of the variance
+
+        .. math:: \sum_i \omega_i \Big( \|\phi(x_i) - m\|^2 - \sum_j \langle v_j, \phi(x_i) - m \rangle^2 \Big)
+
+        unexplained, and no others leave less than that without what samples are away from the span of the landmarks,
+        all seen from the mean.
+
+        Parameters
+        ----------
+        X : samples
+            Those of `fit` once more, in the same order.
+        exact : bool, default=True
+            True takes the length of the mean from the kernel values of all pairs, in one pass that stores none of them.
+            False takes the part of the mean that lies in the span, O(n m^2): what is left is then no more than
+            `objective`, and no less than `bound`.
+
+        Returns
+        -------
+        FullCertificate
+        """
+        self._check_certifiable(X)
+        weight = self._sample_weight
+        with limit_threads(self.n_threads):
+            gram = self._gram_again(X)
+            lost = float(weight @ gram.lost())
+            away = 0.0
+            if exact:
+                away = float(gram.lost_energies(csr_array(weight[np.newaxis] / np.sqrt(weight.sum())))[0])
+        left = self._total - self.result_.objective
+        bound = max(0.0, left - lost - self.result_.gap)
+        return FullCertificate(max(bound, left - min(away, lost)), bound, bool(exact))
 
     def inverse_transform(self, X):
         """Samples whose coordinates are near the given ones: pre-images.

@@ -9,7 +9,7 @@ from mercer.gram.alignments import alignment, alignment_gradient, centered_align
 from mercer.gram.centering import center, normalize
 from mercer.gram.designs import Design, KernelDesign, MatrixDesign, StackedDesign, kernel_design
 from mercer.gram.diagnosis import Diagnosis, Finding, diagnose
-from mercer.gram.eigenpairs import Eigenpairs, leading_eigenpairs
+from mercer.gram.eigenpairs import Eigenpairs, leading_directions, leading_eigenpairs
 from mercer.gram.expansions import Expansion
 from mercer.gram.feature_space import Centrality, centrality, distances, distances_to_mean
 from mercer.gram.features import FeatureGram
@@ -17,6 +17,7 @@ from mercer.gram.landmark_matrix import LandmarkMatrix
 from mercer.gram.landmarks import LandmarkGram
 from mercer.gram.linear import LinearGram
 from mercer.gram.low_rank import LowRank, low_rank
+from mercer.gram.maps import MapGram, SpanGram
 from mercer.gram.memory import memory_budget
 from mercer.gram.proxy import ProxyKernel, proxy_kernel
 from mercer.gram.repair import Repair, clip, flip, shift, square
@@ -42,6 +43,7 @@ __all__ = [
     "LinearGram",
     "LowRank",
     "MatrixDesign",
+    "MapGram",
     "MatrixGram",
     "MatrixSpectrum",
     "ProxyKernel",
@@ -64,6 +66,7 @@ __all__ = [
     "is_conditionally_psd",
     "is_psd",
     "kernel_design",
+    "leading_directions",
     "leading_eigenpairs",
     "low_rank",
     "make_gram",

@@ -10,11 +10,12 @@ from sklearn.utils import check_random_state
 
 from mercer import _native
 from mercer.gram.checks import as_matrix, as_weights
+from mercer.gram.features import FeatureGram
 from mercer.gram.sources import Gram, MatrixGram
 from mercer.parameters import Choice, Number
 from mercer.threads import effective_n_threads, one_blas_thread
 
-__all__ = ["Eigenpairs", "leading_eigenpairs"]
+__all__ = ["Eigenpairs", "leading_directions", "leading_eigenpairs"]
 
 METHODS = Choice("auto", "dense", "lanczos")
 # All eigenpairs at once for up to so many samples, or where more than one in so many is wanted.
@@ -178,25 +179,95 @@ def leading_eigenpairs(
         gram = MatrixGram.of_checked(gram.matrix.astype(np.float64, copy=False), None)
     if k > gram.n:
         raise ValueError(f"k must be at most the number of samples, {gram.n}, got {k}.")
-    seen = Weighing(gram, center, sample_weight)
+    block = BLOCK_STORED if isinstance(gram, MatrixGram) else BLOCK_MADE
+    return _pairs(Weighing(gram, center, sample_weight), gram.n, k, block, method, tol, max_iter, random_state, started)
+
+
+def leading_directions(
+    gram: FeatureGram,
+    k: int,
+    weight: np.ndarray,
+    *,
+    method: str = "auto",
+    tol: float = 1e-10,
+    max_iter: int | None = None,
+    random_state: Any = 0,
+) -> Eigenpairs:
+    r"""The k directions in the space of features along which samples vary most.
+
+    .. math:: A v = \lambda v, \qquad A = \sum_i \omega_i (\phi_i - \bar\phi) (\phi_i - \bar\phi)^T, \qquad
+              \bar\phi = \frac{\sum_i \omega_i \phi_i}{\sum_i \omega_i}
+
+    Parameters
+    ----------
+    gram : FeatureGram
+        Of m features.
+    k : int >= 1
+        How many; m at most.
+    weight : array of shape (n,)
+        omega >= 0.
+    method : {"auto", "dense", "lanczos"}, default="auto"
+        "dense": all second moments, O(n m^2), and LAPACK. "lanczos": some products with A, a pass over the samples
+        each. "auto": dense for up to 200 features, or where more than one direction in eight is wanted.
+    tol, max_iter, random_state
+        As for `leading_eigenpairs`.
+
+    Returns
+    -------
+    Eigenpairs
+        With `vectors` of shape (m, k).
+    """
+    return _pairs(Spread(gram, weight), gram.n_weights, k, BLOCK_MADE, method, tol, max_iter, random_state)
+
+
+def _pairs(
+    seen: "Weighing | Spread",
+    n: int,
+    k: int,
+    block: int,
+    method: str,
+    tol: float,
+    max_iter: int | None,
+    random_state: Any,
+    started: float | None = None,
+) -> Eigenpairs:
+    """The k largest eigenvalues of a symmetric matrix of size n, by one method or the other."""
+    started = time.perf_counter() if started is None else started
     if method == "auto":
-        method = "dense" if gram.n <= FEW_SAMPLES or k * MANY_WANTED > gram.n else "lanczos"
+        method = "dense" if n <= FEW_SAMPLES or k * MANY_WANTED > n else "lanczos"
     if method == "dense":
         A = seen.matrix()
         values, vectors = np.linalg.eigh(A)
-        lowest, n_iter, status = float(values[0]), 0, "solved"
+        lowest, n_iter, status = float(values[0]) if n else 0.0, 0, "solved"
         values, vectors = values[::-1][:k], np.ascontiguousarray(vectors[:, ::-1][:, :k])
         product = A @ vectors
     else:
-        block = BLOCK_STORED if isinstance(gram, MatrixGram) else BLOCK_MADE
-        limit = max_iter or PATIENCE * gram.n
+        limit = max_iter or PATIENCE * n
         with one_blas_thread():
             values, vectors, lowest, n_iter, status = _lanczos(
-                seen.product, gram.n, k, block, tol, limit, check_random_state(random_state)
+                seen.product, n, k, block, tol, limit, check_random_state(random_state)
             )
             product = seen.product(vectors)
     residuals = np.linalg.norm(product - vectors * values, axis=0)
     return Eigenpairs(values, vectors, residuals, lowest, method, status, n_iter, time.perf_counter() - started)
+
+
+class Spread:
+    """Second moments of features about their mean."""
+
+    def __init__(self, gram: FeatureGram, weight: np.ndarray):
+        self.gram, self.weight, self.total = gram, weight, float(weight.sum())
+        self.sums = gram.sums(weight)
+
+    def product(self, V: np.ndarray) -> np.ndarray:
+        """A @ V for columns V, in one pass over the samples."""
+        values, product = self.gram.both(np.ascontiguousarray(V), self.weight)
+        return product - np.outer(self.sums, self.weight @ values / self.total)
+
+    def matrix(self) -> np.ndarray:
+        """A itself."""
+        A = self.gram.moments(self.weight) - np.outer(self.sums, self.sums / self.total)
+        return 0.5 * (A + A.T)
 
 
 class Weighing:

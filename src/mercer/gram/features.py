@@ -47,6 +47,14 @@ class FeatureGram(Gram):
     def squares(self, c: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         """The diagonal of `moments`."""
 
+    def both(
+        self, w: np.ndarray, scale: np.ndarray, shift: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """f = Phi w, and Phi' (scale f + shift), for w of shape (m,) or (m, k)."""
+        values = self.products(w)
+        pulled = (scale if values.ndim == 1 else scale[:, np.newaxis]) * values
+        return values, self.sums(pulled if shift is None else pulled + shift)
+
     def newton_moments(self, c: np.ndarray, rows: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Second and first moments as `newton_step` takes them, in coordinates in which they are quickly made."""
         return self.moments(c, rows), self.sums(c, rows)

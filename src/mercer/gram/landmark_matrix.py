@@ -15,7 +15,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.samples import in_full, n_samples, native_samples, row_blocks, take
 from mercer.threads import effective_n_threads
 
-__all__ = ["LandmarkMatrix"]
+__all__ = ["LandmarkMatrix", "add_lower_moments"]
 
 # Values of native kernels on more features than this take longer to compute than to read.
 CHEAP_FEATURES = 64
@@ -201,12 +201,7 @@ class LandmarkMatrix:
         """The sum of c_i k_i k_i' over the rows k_i of some samples, None: of all; its lower triangle."""
         total = np.zeros((self.shape[1],) * 2, order="F")
         for place, block in self.blocks(rows, MOMENT_ROWS):
-            part = c[place]
-            for sign in (1.0, -1.0):
-                some = np.flatnonzero(sign * part > 0)
-                if len(some):
-                    scaled = np.sqrt(np.abs(part[some]))[:, np.newaxis] * block[some]
-                    total = blas.dsyrk(sign, scaled.T, beta=1.0, c=total, lower=1, overwrite_c=1)
+            total = add_lower_moments(total, block, c[place])
         return total
 
     def squares(self, triangle: np.ndarray, c: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
@@ -243,6 +238,16 @@ class LandmarkMatrix:
 
     def _samples(self, rows: np.ndarray) -> Any:
         return self.X[rows] if isinstance(self.X, RowBlocks) else take(self.X, rows)
+
+
+def add_lower_moments(total: np.ndarray, block: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """The lower triangle `total` and that of the sum of c_i b_i b_i' over the rows of a block; in place."""
+    for sign in (1.0, -1.0):
+        some = np.flatnonzero(sign * c > 0)
+        if len(some):
+            scaled = np.sqrt(np.abs(c[some]))[:, np.newaxis] * block[some]
+            total = blas.dsyrk(sign, scaled.T, beta=1.0, c=total, lower=1, overwrite_c=1)
+    return total
 
 
 def _features(triangle: np.ndarray, block: np.ndarray) -> np.ndarray:

@@ -131,6 +131,10 @@ class LandmarkGram(FeatureGram):
         """Sums over kernel values with landmarks, K' c, as sums of features."""
         return solve_triangular(self.triangle, sums, lower=True, check_finite=False)
 
+    def of_landmarks(self) -> np.ndarray:
+        """The features of the landmarks, shape (len(Z), n_weights)."""
+        return self.triangle
+
     def products(self, w, rows=None):
         return self.matrix.forward(self.coefficients(np.asarray(w, dtype=np.float64)), rows)
 
@@ -142,16 +146,13 @@ class LandmarkGram(FeatureGram):
         if matrix is self.matrix:
             return self
         other = copy(self)
-        other.matrix = matrix
+        other.matrix, other.dtype = matrix, np.dtype(np.float32)
         return other
 
     def among(self, rows):
         return self.matrix.among(rows)
 
-    def both(
-        self, w: np.ndarray, scale: np.ndarray | None = None, shift: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """f = Phi w, and Phi' (scale f + shift), in one pass over the samples."""
+    def both(self, w, scale=None, shift=None):
         values, sums = self.matrix.both(self.coefficients(w), scale, shift)
         return values, self.onto(sums)
 

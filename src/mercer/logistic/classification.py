@@ -3,18 +3,22 @@
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
+from mercer.gram import Gram
 from mercer.gram.checks import require_definite
 from mercer.gram.sources import stored
-from mercer.machines import ClassWeight, LogOddsClassifier
+from mercer.machines import ClassWeight, LandmarkMachine, Landmarks, LogOddsClassifier
 from mercer.parameters import Choice, Number
-from mercer.problems import logistic
+from mercer.problems import LogisticProblem, logistic
 from mercer.solvers import LogisticNewton, LogisticResult, warn_unless_solved
+from mercer.solvers.landmark_logistic import solve_landmark_logistic
+from mercer.solvers.logistic import best_intercepts
 
 __all__ = ["KernelLogisticRegression"]
 
 
-class KernelLogisticRegression(LogOddsClassifier):
+class KernelLogisticRegression(LogOddsClassifier, LandmarkMachine):
     r"""Logistic regression with a kernel: classes with probabilities, and a proof of the optimum.
 
     .. math:: \min_{w, b} \tfrac12 \|w\|^2 + C \sum_i \omega_i \log\left(1 + e^{-y_i (w \cdot \phi(x_i) + b)}\right)
@@ -40,6 +44,9 @@ class KernelLogisticRegression(LogOddsClassifier):
         Whether there are intercepts b.
     class_weight : None, "balanced" or dict, default=None
         Factors of C for the classes; "balanced": in inverse proportion to their total weights.
+    approximation : int >= 1, Nystroem or None, default=None
+        For many samples: how many of them, the landmarks, functions are expanded over, or the `Nystroem` that chooses
+        them; more is more exact. None: all samples.
     tol : float > 0, default=1e-6
         Largest violation of the optimality conditions, in units of probability, and largest relative gap; smaller is
         more exact.
@@ -58,10 +65,14 @@ class KernelLogisticRegression(LogOddsClassifier):
     result_ : LogisticResult
         The certificate: objectives, gap, violation, history.
     support_, support_vectors_ : ndarray, samples
-        The training samples of positive weight: none is left out of the expansion.
+        The training samples of positive weight: none is left out of the expansion. With an `approximation`, the
+        landmarks.
     dual_coef_ : ndarray of shape (n_functions, n_support)
         At the optimum, price times (target - probability) of each sample; one function for two classes, one for each
-        class for more.
+        class for more. With an `approximation`, the coefficients of the landmarks.
+    approximation_, sample_coef_ : Nystroem, ndarray of shape (n_functions, n)
+        How the landmarks were chosen, and price times (target - probability) of all training samples; with an
+        `approximation` only. `full_certificate` tells how far this is from no approximation.
     intercept_ : ndarray of shape (n_functions,)
         The intercepts b; for more than two classes they sum to zero.
     coef_ : ndarray of shape (n_functions, n_features)
@@ -92,6 +103,10 @@ class KernelLogisticRegression(LogOddsClassifier):
     so that decisions, probabilities and predictions agree. All samples are support vectors: their coefficients are what
     is missing in their probability.
 
+    Over m landmarks, a Newton step takes some ten to fifty passes over the samples, each of which computes the n m kernel
+    values and stores none of them; memory O(n n_functions + m^2 n_functions). Samples may come in blocks
+    (`mercer.data.RowBlocks`).
+
     References
     ----------
     .. [1] C. M. Bishop, Pattern Recognition and Machine Learning, 2006, eqs. 7.47-7.48, section 4.3.
@@ -115,6 +130,7 @@ class KernelLogisticRegression(LogOddsClassifier):
         "C": Number(0, above=True),
         "fit_intercept": Choice(True, False),
         "class_weight": ClassWeight(),
+        "approximation": Landmarks(),
         "tol": Number(0, above=True),
         "max_iter": Number(1, integer=True),
     }
@@ -128,6 +144,7 @@ class KernelLogisticRegression(LogOddsClassifier):
         C=1.0,
         fit_intercept=True,
         class_weight=None,
+        approximation=None,
         tol=1e-6,
         max_iter=100,
         memory="auto",
@@ -137,6 +154,7 @@ class KernelLogisticRegression(LogOddsClassifier):
         self.C = C
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
+        self.approximation = approximation
         self.tol = tol
         self.max_iter = max_iter
         self.memory = memory
@@ -144,11 +162,33 @@ class KernelLogisticRegression(LogOddsClassifier):
 
     def _fit_classes(self, X: Any, codes: np.ndarray, weight: np.ndarray) -> None:
         prices = self.C * weight * self._class_weights(codes, weight)
-        gram = stored(self._make_gram(X, weight), self.memory)
+        gram = self._make_gram(X, weight)
+        if self.approximation is not None:
+            self._fit_over_landmarks(logistic(gram, codes, prices, intercept=bool(self.fit_intercept)))
+        else:
+            self._fit_over_samples(X, stored(gram, self.memory), codes, prices, np.flatnonzero(weight))
+        self.n_iter_ = self.result_.n_iter
+        warn_unless_solved(self.result_, type(self).__name__)
+
+    def _fit_over_samples(self, X: Any, gram: Gram, codes: np.ndarray, prices: np.ndarray, used: np.ndarray) -> None:
         require_definite(gram, type(self).__name__)
         problem = logistic(gram, codes, prices, intercept=bool(self.fit_intercept))
         self.result_ = LogisticNewton(tol=self.tol, max_iter=self.max_iter).solve(problem)
-        self.n_iter_ = self.result_.n_iter
-        used = np.flatnonzero(weight)
+        self.__dict__.pop("sample_coef_", None)  # of an earlier fit
         self._keep_expansion(X, self.result_.coefficients.T, self.result_.intercepts, support=used)
-        warn_unless_solved(self.result_, type(self).__name__)
+
+    def _fit_over_landmarks(self, problem: LogisticProblem) -> None:
+        found = solve_landmark_logistic(problem, tol=self.tol, max_iter=self.max_iter)
+        self.result_ = found.result
+        self.intercept_ = found.result.intercepts
+        self.sample_coef_ = np.ascontiguousarray(found.result.residuals.T)
+        self._keep_weights(problem.gram, found.weights.T)  # type: ignore[arg-type]
+        self._targets, self._prices = (problem.targets, problem.prices) if self._mapped else (None, None)
+
+    def _duals(self):
+        return -np.array([self.result_.bound]), -np.array([self.result_.objective]), csr_array(self.sample_coef_)
+
+    def _full_objectives(self, gram, F, energies):
+        problem = LogisticProblem(gram, self._targets, self._prices, bool(self.fit_intercept))
+        loss = problem.loss(F + best_intercepts(problem, F, self.intercept_))
+        return np.array([0.5 * float(energies.sum()) + loss])

@@ -1,7 +1,7 @@
 """What all machines share: parameters, samples in, a kernel matrix, a model out."""
 
 from abc import ABC
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -22,7 +22,7 @@ from mercer.errors import DomainError
 from mercer.gram import Gram, MatrixGram, make_gram
 from mercer.gram.memory import check_memory
 from mercer.kernels import Linear, as_kernel
-from mercer.kernels.samples import describe, n_samples, take
+from mercer.kernels.samples import describe, in_full, n_samples, take
 from mercer.kernels.vectors.base import VectorKernel
 from mercer.parameters import check_parameters
 from mercer.threads import effective_n_threads, limit_threads
@@ -215,14 +215,23 @@ class KernelMachine(Machine):
     def _raw_decision(self, X: Any) -> np.ndarray:
         """Decision values of all problems, shape (n, n_problems)."""
         check_is_fitted(self)
-        if isinstance(X, RowBlocks):
-            return np.concatenate([self._raw_decision(block) for _, block in X])
         with limit_threads(self.n_threads):
-            return self._decision_of(*self._compared(self._check_new(X)))
+            found = [self._decision_of(*self._compared(self._check_new(part))) for part in self._portions(X)]
+        return found[0] if len(found) == 1 else np.concatenate(found)
+
+    def _portions(self, X: Any) -> Iterable[Any]:
+        """New samples, as many at once as predictions are made for: blocks one by one, anything else together."""
+        return (block for _, block in X) if isinstance(X, RowBlocks) else (X,)
 
     def _compared(self, X: Any) -> tuple[Any, Any]:
         """Checked new samples and the support vectors, as the kernel takes them; None where there are kernel values."""
         return (X, None) if self._precomputed or not len(self.support_) else self._prepared(X)
+
+    def _diag_of_new(self, X: Any) -> np.ndarray:
+        """k(x, x) of new samples in float64; the kernel is no precomputed one."""
+        with limit_threads(self.n_threads):
+            found = [self.kernel_.diag(in_full(self._check_new(part))) for part in self._portions(X)]
+        return np.concatenate(found).astype(np.float64, copy=False)
 
     def _decision_of(self, X: Any, Y: Any) -> np.ndarray:
         """Decision values of all problems for what `_compared` gives."""
@@ -240,7 +249,8 @@ class KernelMachine(Machine):
 
     def _signs(self, X: Any) -> np.ndarray:
         """Numbers of the sign of the one decision function there is, for predictions."""
-        if self._precomputed or not hasattr(self, "support_") or not len(self.support_):
+        whole = not isinstance(X, RowBlocks) and hasattr(self, "support_") and len(self.support_)
+        if self._precomputed or not whole:
             return self._raw_decision(X)[:, 0]
         with limit_threads(self.n_threads):
             X, Y = self._prepared(self._check_new(X))

@@ -1,18 +1,19 @@
 """Machines whose functions some landmarks span, in place of all training samples."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer.data import RowBlocks
-from mercer.gram import Gram, LandmarkGram
+from mercer.gram import Gram, LandmarkGram, MapGram, SpanGram
 from mercer.kernels import Indexed
-from mercer.kernels.samples import n_samples, take
+from mercer.kernels.samples import in_full, n_samples, row_blocks, take
 from mercer.machines.base import KernelMachine
 from mercer.parameters import Number
 from mercer.threads import limit_threads
@@ -24,20 +25,33 @@ SAMPLES_PER_LANDMARK = 4
 
 
 class Landmarks:
-    """The rule of the parameter `approximation`: None, how many landmarks, or a `Nystroem` that chooses them."""
+    """The rule of the parameter `approximation`: None, how many landmarks, or the map that makes features.
 
-    @staticmethod
-    def problem(value: Any) -> str | None:
+    Parameters
+    ----------
+    names : sequence of str
+        Classes of `mercer.features` whose maps are taken.
+    """
+
+    def __init__(self, names: Sequence[str] = ("Nystroem", "MercerMap", "RandomFourier", "PolynomialSketch")):
+        self.names = tuple(names)
+
+    def problem(self, value: Any) -> str | None:
         """What is wrong with the value, None when nothing is."""
-        if value is None or isinstance(value, _nystroem()) or Number(1, integer=True).problem(value) is None:
+        if value is None or Number(1, integer=True).problem(value) is None or isinstance(value, _maps(*self.names)):
             return None
-        return f"must be None, an int >= 1 (how many landmarks) or a Nystroem, got {value!r}."
+        names = ", ".join(self.names[:-1]) + f" or {self.names[-1]}"
+        return f"must be None, an int >= 1 (how many landmarks), or a {names}, got {value!r}."
 
 
-def _nystroem() -> type:
-    from mercer.features import Nystroem  # it is a machine, too
+# Those whose features are functions in the space of the kernel.
+WITHIN = ("Nystroem", "MercerMap")
 
-    return Nystroem
+
+def _maps(*names: str) -> tuple[type, ...]:
+    from mercer import features  # they are machines, too
+
+    return tuple(getattr(features, name) for name in names)
 
 
 @dataclass(frozen=True)
@@ -65,9 +79,10 @@ class FullCertificate:
 
 
 class LandmarkMachine(KernelMachine):
-    """Base of machines that may look for their functions in the span of some landmarks.
+    """Base of machines that may look for their functions among those of few features.
 
-    The landmarks are their support vectors then.
+    Landmarks are their support vectors then. Features of frequencies and sketches have none: the rows of `dual_coef_`
+    are weights of the features.
     """
 
     approximation: Any = None
@@ -81,8 +96,8 @@ class LandmarkMachine(KernelMachine):
         if self.approximation is None:
             return super()._make_gram(X, weight)
         chooser = self.approximation
-        if not isinstance(chooser, _nystroem()):
-            chooser = _nystroem()(n_components=int(chooser))
+        if not isinstance(chooser, _maps(*Landmarks().names)):
+            chooser = _maps("Nystroem")[0](n_components=int(chooser))
         rows = self._candidates(weight, chooser)
         if isinstance(X, RowBlocks):
             some = X[rows]
@@ -90,44 +105,95 @@ class LandmarkMachine(KernelMachine):
         else:
             self._resolve_kernel(X, weight)
             some = X[np.ix_(rows, rows)] if self._precomputed else take(X, rows)
-        chooser = clone(chooser).set_params(kernel=self.kernel_, memory=self.memory, n_threads=self.n_threads)
+        given = {"kernel": self.kernel_, "memory": self.memory, "n_threads": self.n_threads}
+        known = chooser.get_params(deep=False)
+        chooser = clone(chooser).set_params(**{name: value for name, value in given.items() if name in known})
         self.approximation_ = chooser.fit(some, sample_weight=weight[rows])
+        if not self._spans:
+            return self._map_gram(X)
         order = np.argsort(chooser.support_, kind="stable")
         numbers = rows[chooser.support_[order]]
-        return self._landmark_gram(X, numbers if self._precomputed else take(chooser.support_vectors_, order), numbers)
+        directions = None if isinstance(chooser, _maps("Nystroem")) else chooser.dual_coef_[:, order]
+        Z = numbers if self._precomputed else take(chooser.support_vectors_, order)
+        return self._landmark_gram(X, Z, numbers, directions)
 
-    def _landmark_gram(self, X: Any, landmarks: Any, numbers: np.ndarray) -> LandmarkGram:
+    @property
+    def _spans(self) -> bool:
+        """Whether the functions are expansions over landmarks, in the space of the kernel."""
+        return isinstance(self.approximation_, _maps(*WITHIN))
+
+    @property
+    def _mapped(self) -> bool:
+        """Whether the functions are linear in features that are none of the space of the kernel."""
+        return self.approximation is not None and hasattr(self, "approximation_") and not self._spans
+
+    def _map_gram(self, X: Any) -> MapGram:
+        features = self.approximation_
+        return MapGram(features._features_of, features._n_features_out, self.kernel_, X, self.memory)
+
+    def _landmark_gram(
+        self, X: Any, landmarks: Any, numbers: np.ndarray, directions: np.ndarray | None = None
+    ) -> LandmarkGram:
         """The Gram matrix; of a precomputed one the landmarks are numbers of columns."""
-        if self._precomputed:
-            return LandmarkGram(Indexed(X), np.arange(len(X)), landmarks, self.memory, numbers)
-        return LandmarkGram(self.kernel_, X, landmarks, self.memory, numbers)
+        kernel, X = (Indexed(X), np.arange(len(X))) if self._precomputed else (self.kernel_, X)
+        if directions is not None:
+            return SpanGram(kernel, X, landmarks, directions, self.memory, numbers)
+        return LandmarkGram(kernel, X, landmarks, self.memory, numbers)
 
     def _candidates(self, weight: np.ndarray, chooser: Any) -> np.ndarray:
         """Ascending numbers of the samples that may become landmarks."""
         used = np.flatnonzero(weight)
-        most = SAMPLES_PER_LANDMARK * int(chooser.n_components)
+        most = SAMPLES_PER_LANDMARK * int(chooser.n_components or len(used))
         if len(used) <= most:
             return used
         return np.sort(check_random_state(chooser.random_state).choice(used, size=most, replace=False))
 
-    def _keep_landmarks(self, gram: LandmarkGram, rows: csr_array) -> None:
-        """The model without offsets, from coefficients of all samples, a row for each function."""
-        self._keep_weights(gram, gram.weights_of(rows))
-
-    def _keep_weights(self, gram: LandmarkGram, weights: np.ndarray) -> None:
-        """The model without offsets, from weights of the features of the landmarks, a row for each function."""
+    def _keep_weights(self, gram: LandmarkGram | MapGram, weights: np.ndarray) -> None:
+        """The model without offsets, from weights of the features, a row for each function."""
+        self._n_train = gram.n
+        if isinstance(gram, MapGram):
+            self.dual_coef_, self.support_ = np.ascontiguousarray(weights), np.empty(0, dtype=np.int64)
+            self.support_vectors_ = np.empty((0, self.n_features_in_))
+            return
         coefficients = np.ascontiguousarray(gram.coefficients(weights.T).T)
         self.dual_coef_ = (
             coefficients if self._dense_coefficients or len(coefficients) == 1 else csr_array(coefficients)
         )
-        self.support_, self._n_train = gram.numbers, gram.n
+        self.support_ = gram.numbers
         self.support_vectors_ = np.empty((0, 0)) if self._precomputed else gram.Z
+
+    # --- predictions ----------------------------------------------------------------------------------------
+
+    def _compared(self, X: Any) -> tuple[Any, Any]:
+        return (self.approximation_._features_of(in_full(X)), None) if self._mapped else super()._compared(X)
+
+    def _expansions_of(self, X: Any, Y: Any, rows: Any) -> np.ndarray:
+        return X @ rows.T if self._mapped else super()._expansions_of(X, Y, rows)
+
+    def _portions(self, X: Any) -> Iterator[Any]:
+        if self._mapped and (isinstance(X, np.ndarray) or issparse(X)):
+            return (X[rows] for rows in row_blocks(X.shape[0], self.approximation_._n_features_out))
+        return super()._portions(X)
+
+    @property
+    def coef_(self):
+        """Weights of the features, shape (n_problems, n_features), of a linear kernel; else of those of a map."""
+        return self.dual_coef_ if self._mapped else super().coef_
+
+    # --- the full problem -----------------------------------------------------------------------------------
 
     def _duals(self) -> tuple[np.ndarray, np.ndarray, csr_array]:
         """Objectives and bounds of all problems, as certified, and what the kernel sees of the points of the dual.
 
         That are rows c of coefficients over the training samples, with half of c' K c in the dual objective; one for
         each problem, or all of the only one.
+        """
+        raise ValueError(f"{type(self).__name__} has no certificate for the full problem.")
+
+    def _full_objectives(self, gram: Gram, F: np.ndarray, energies: np.ndarray) -> np.ndarray:
+        """Objectives of all problems with a kernel matrix, at the functions F of the coefficients that `_duals` gives.
+
+        Their squared norms are the `energies`.
         """
         raise ValueError(f"{type(self).__name__} has no certificate for the full problem.")
 
@@ -139,7 +205,9 @@ class LandmarkMachine(KernelMachine):
 
         .. math:: \tfrac12 c^T (K - \tilde K) c \le \tfrac12 \Big(\sum_i |c_i| \sqrt{r_i}\Big)^2,
 
-        with the squared distances r of the samples from the span of the landmarks.
+        with the squared distances r of the samples from the span of the landmarks. The functions of `RandomFourier` and
+        `PolynomialSketch` are in another space. Their point of the dual is a point of the full one all the same, and so
+        is the function with its coefficients, :math:`\\sum_i c_i k(x_i, \\cdot)`: between the two is the optimum.
 
         Parameters
         ----------
@@ -147,7 +215,7 @@ class LandmarkMachine(KernelMachine):
             Those of `fit` once more, in the same order.
         exact : bool, default=True
             True computes the left side: the kernel values of all pairs of support vectors of the dual, in one pass that
-            stores none of them. False the right side, O(n m^2).
+            stores none of them. False the right side, O(n m^2), for landmarks only.
 
         Returns
         -------
@@ -155,20 +223,42 @@ class LandmarkMachine(KernelMachine):
             With `objective`, `bound`, `gap` and `relative_gap`; a number each, or an array where there are several
             problems, as for classes in pairs.
         """
+        self._check_certifiable(X)
+        objective, bound, rows = self._duals()
+        with limit_threads(self.n_threads):
+            gram = self._gram_again(X)
+            if isinstance(gram, MapGram):
+                if not exact:
+                    raise ValueError(f"exact must be True with a {type(self.approximation_).__name__}, got {exact!r}.")
+                whole, C = gram.full(self.memory), rows.toarray().T
+                F = whole.dot(C)
+                energies = np.maximum(0.0, np.einsum("ij,ij->j", C, F))
+                objective = self._full_objectives(whole, F, energies)
+                lost = 0.5 * (energies - (gram.weights_of(rows) ** 2).sum(axis=1))
+            else:
+                lost = 0.5 * gram.lost_energies(rows, exact=bool(exact))
+        bound = bound - (lost if len(lost) == len(bound) else lost.sum())
+        if len(objective) == 1:
+            return FullCertificate(float(objective[0]), float(bound[0]), bool(exact))
+        return FullCertificate(objective, bound, bool(exact))
+
+    def _check_certifiable(self, X: Any) -> None:
         check_is_fitted(self)
         if self.approximation is None:
             raise ValueError("full_certificate is for machines with an approximation; result_ has the certificate.")
         if n_samples(X) != self._n_train:
             raise ValueError(f"X must have the {self._n_train} samples of fit, got {n_samples(X)}.")
-        objective, bound, rows = self._duals()
+
+    def _gram_again(self, X: Any) -> LandmarkGram | MapGram:
+        """The Gram matrix of `fit`, from the same samples."""
         if self._precomputed:
             X = check_array(X, dtype=[np.float64, np.float32], input_name="X")
         elif not isinstance(X, RowBlocks):
             X = self._check_new(X)
-        with limit_threads(self.n_threads):
-            gram = self._landmark_gram(X, self.support_ if self._precomputed else self.support_vectors_, self.support_)
-            lost = 0.5 * gram.lost_energies(rows, exact=bool(exact))
-        bound = bound - (lost if len(lost) == len(bound) else lost.sum())
-        if len(objective) == 1:
-            return FullCertificate(float(objective[0]), float(bound[0]), bool(exact))
-        return FullCertificate(objective, bound, bool(exact))
+        if not self._spans:
+            return self._map_gram(X)
+        directions = None
+        if not isinstance(self.approximation_, _maps("Nystroem")):
+            directions = self.approximation_.dual_coef_[:, np.argsort(self.approximation_.support_, kind="stable")]
+        Z = self.support_ if self._precomputed else self.support_vectors_
+        return self._landmark_gram(X, Z, self.support_, directions)

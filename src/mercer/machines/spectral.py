@@ -77,19 +77,23 @@ class SpectralMachine(KernelTransformer):
         """
         with self._all_or_nothing():
             scores = self._fit(X, sample_weight)
-        return scores if len(self.support_) == self._n_train else self.transform(X)
+        return scores if scores is not None and len(self.support_) == self._n_train else self.transform(X)
 
-    def _fit(self, X: Any, sample_weight: Any) -> np.ndarray:
-        """The coordinates of the samples of positive weight."""
+    def _fit(self, X: Any, sample_weight: Any) -> np.ndarray | None:
+        """The coordinates of the samples of positive weight, where they come for nothing."""
         self._check_all()
         X = self._take_samples(X)
         weight = self._weights(sample_weight, X)
         with limit_threads(self.n_threads):
-            gram = stored(self._make_gram(X, weight), self.memory)
-            scores = self._diagonalize(gram, weight)
-            self._keep_support(X)
-            self._learn_more(X, scores, weight[self.support_])
+            scores = self._learn(X, weight)
         warn_unless_solved(self.result_, type(self).__name__)
+        return scores
+
+    def _learn(self, X: Any, weight: np.ndarray) -> np.ndarray | None:
+        gram = stored(self._make_gram(X, weight), self.memory)
+        scores = self._diagonalize(gram, weight)
+        self._keep_support(X)
+        self._learn_more(X, scores, weight[self.support_])
         return scores
 
     def _diagonalize(self, gram: Gram, weight: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ from scipy.linalg import solve_triangular
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.gram import LandmarkGram, MatrixGram, low_rank, make_gram, memory_budget
+from mercer.gram import Gram, LandmarkGram, MapGram, MatrixGram, low_rank, make_gram, memory_budget
 from mercer.gram.checks import require_definite
 from mercer.kernels import as_kernel
 from mercer.kernels.samples import BLOCK_ENTRIES, in_full, take
@@ -110,7 +110,7 @@ class LeastSquaresMachine(LandmarkMachine):
     def _fit_over_landmarks(self, X: Any, Y: np.ndarray, weight: np.ndarray) -> None:
         """Learn functions that landmarks span."""
         unit, gram = unit_of(Y[weight > 0]), self._make_gram(X, weight)
-        assert isinstance(gram, LandmarkGram)
+        assert isinstance(gram, LandmarkGram | MapGram)
         self.alpha_ = float(self.alpha)
         known: dict[str, Any] = {"bias": bool(self.fit_intercept), "tol": self.tol, "max_iter": self.max_iter}
         found = solve_landmark_ridge(gram, Y / unit, weight, self.alpha_, **known)
@@ -118,6 +118,7 @@ class LeastSquaresMachine(LandmarkMachine):
         self.intercept_ = unit * found.intercept
         self.sample_coef_ = unit / self.alpha_ * (weight[:, np.newaxis] * found.errors).T
         self.result_, self.n_iter_ = found.result.times(unit), found.result.n_iter
+        self._targets, self._sample_weight = (Y, weight) if self._mapped else (None, None)
         warn_unless_solved(self.result_, type(self).__name__)
 
     def _duals(self):
@@ -127,6 +128,13 @@ class LeastSquaresMachine(LandmarkMachine):
             np.array([result.bound]),
             csr_array(np.sqrt(self.alpha_) * self.sample_coef_),
         )
+
+    def _full_objectives(self, gram, F, energies):
+        errors = self._targets - F / np.sqrt(self.alpha_)
+        if self.fit_intercept:
+            errors -= self._sample_weight @ errors / self._sample_weight.sum()
+        squares = float(np.einsum("i,ij,ij->", self._sample_weight, errors, errors))
+        return np.array([0.5 * (squares + float(energies.sum()))])
 
     def _part(self, X: Any, which: np.ndarray) -> Any:
         """Some of the samples, or their rows and columns of a matrix."""

@@ -1,26 +1,19 @@
 """Ridge regression over the functions that landmarks span, in passes over the samples."""
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 from sklearn.utils import check_random_state
 
 from mercer.gram import LandmarkGram
-from mercer.problems.ridge import EPS
 from mercer.solvers.base import Callback, Progress
+from mercer.solvers.over_landmarks import Precondition, sampled_inverse
 from mercer.solvers.ridge import LeastSquaresResult
 
 __all__ = ["LandmarkSolution", "solve_landmark_ridge"]
 
-Precondition = Callable[[np.ndarray], np.ndarray]
-
-# The preconditioner sees so many samples for every landmark, at least and at most; in between so many that to make it
-# takes about as long as some passes over all samples.
-LEAST_SAMPLES, MOST_SAMPLES, AS_MANY_PASSES = 4, 32, 100
 # What one run of conjugate gradients on kernel values in float32 can take off the residual.
 REDUCTION = 1e-4
 # Part of the gap that is wanted at which a run ends: the certificate, in float64, is to find it small enough.
@@ -137,7 +130,10 @@ class _Run:
     def solution(self, rng: Any) -> LandmarkSolution:
         point = self._point(np.zeros((self.gram.n_weights, self.Y.shape[1])))
         first, status = np.sqrt((point.downhill**2).sum(axis=0)), "solved"
-        precondition: Precondition = (lambda v: v) if self._is_good(point) else self._preconditioner(rng)
+        precondition: Precondition = lambda v: v  # noqa: E731
+        if not self._is_good(point):
+            bias = self.centre is not None
+            precondition = sampled_inverse(self.gram, self.weight, self.alpha, bias=bias, rng=rng)
         while status == "solved" and not self._is_good(point):
             step, status = self._conjugate_gradients(point, precondition)
             found = self._point(point.w + step)
@@ -180,21 +176,6 @@ class _Run:
         if self.centre is not None:
             product -= self.centre * (self.weight @ values / self.total)
         return product + self.alpha * v
-
-    def _preconditioner(self, rng: Any) -> Precondition:
-        """The inverse of the normal equations as some of the samples show them."""
-        n, m = self.gram.n, self.gram.n_weights
-        size = min(n, max(LEAST_SAMPLES * m, min(MOST_SAMPLES * m, AS_MANY_PASSES * n // m)))
-        rows = np.sort(rng.permutation(n)[:size])
-        weight = self.weight[rows] * (self.total / float(self.weight[rows].sum()))
-        square = self.gram.moments(weight, rows)
-        if self.centre is not None:
-            sums = self.gram.sums(weight, rows)
-            square -= np.outer(sums, sums) / self.total
-        # What the centre takes off may leave rounding below zero.
-        square.reshape(-1)[:: m + 1] += self.alpha + m * EPS * float(np.abs(np.diagonal(square)).max(initial=0.0))
-        factor = cho_factor(square, lower=True, overwrite_a=True, check_finite=False)
-        return lambda v: cho_solve(factor, v, check_finite=False)
 
     def _conjugate_gradients(self, point: _Point, precondition: Precondition) -> tuple[np.ndarray, str]:
         """A step towards the solution for all columns, each with its own lengths; and why it ended, if it was early."""

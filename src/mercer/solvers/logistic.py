@@ -13,7 +13,7 @@ from mercer.parameters import Number, check_parameters
 from mercer.problems import LogisticProblem
 from mercer.solvers.base import Certificate, History
 
-__all__ = ["LogisticNewton", "LogisticResult"]
+__all__ = ["LogisticNewton", "LogisticResult", "best_intercepts", "check_scale", "line_search"]
 
 # Rank of the preconditioner, in roots of n / n_functions: its making costs as much as some products with K. Where it
 # leaves conjugate gradients more than a few steps, that is not enough, up to a number of rows of what it factorises.
@@ -115,8 +115,7 @@ class LogisticNewton(BaseEstimator):
         check_parameters(self)
         began = time.perf_counter()
         gram, k = problem.gram, problem.n_functions
-        if float(problem.prices.sum()) * float(gram.diag().max()) > LARGEST:
-            raise ValueError("Prices, C times the weights, times kernel values are too large for float64; lower C.")
+        check_scale(problem)
         most = min(gram.n, max(LEAST_RANK, MOST_ROWS // k))
         rank = min(most, max(LEAST_RANK, int(RANK * np.sqrt(gram.n / k))))
         factor = problem.centred(low_rank(gram, rank).factor)
@@ -144,7 +143,8 @@ class LogisticNewton(BaseEstimator):
             if rank == most:
                 step, along, steps = _newton_step(problem, curvature, factor, D, KD, enough, CONJUGATE_STEPS)
                 n_products += steps
-            length, b, change = _search(problem, A, KA, b, step, along, -float(np.vdot(D, along)))
+            penalty = tuple(float(np.vdot(*pair)) for pair in ((0.5 * A, KA), (A, along), (0.5 * step, along)))
+            length, b, change = line_search(problem, KA, along, b, penalty, -float(np.vdot(D, along)))
             A, KA = A + length * step, KA + length * along
             n_iter, n_products, last = n_iter + 1, n_products + 1, violation
             blind = abs(change) <= ROUNDING * (1 + abs(records[-1][1]))
@@ -191,6 +191,12 @@ class LogisticNewton(BaseEstimator):
             intercepts=b - (uncentred - KA)[0],
             residuals=R,
         )
+
+
+def check_scale(problem: LogisticProblem) -> None:
+    """Refuse what would overflow."""
+    if float(problem.prices.sum()) * float(problem.gram.exact_diag().max()) > LARGEST:
+        raise ValueError("Prices, C times the weights, times kernel values are too large for float64; lower C.")
 
 
 class Curvature:
@@ -256,23 +262,26 @@ class Curvature:
         return blocks.reshape(k * r, k * r) - flat @ self.inverse @ flat.T
 
 
-def _search(
+def line_search(
     problem: LogisticProblem,
-    A: np.ndarray,
-    KA: np.ndarray,
-    b: np.ndarray,
-    step: np.ndarray,
+    F: np.ndarray,
     along: np.ndarray,
+    b: np.ndarray,
+    penalty: tuple[float, float, float],
     slope: float,
 ) -> tuple[float, np.ndarray, float]:
-    """The length of a step that makes the objective smaller, the intercepts there, and the change of the objective."""
-    loss, linear, quadratic = problem.loss(KA + b), float(np.vdot(A, along)), 0.5 * float(np.vdot(step, along))
-    rounding = ROUNDING * (1 + loss + 0.5 * float(np.vdot(A, KA)))
+    """The length of a step that makes the objective smaller, the intercepts there, and the change of the objective.
+
+    The functions have the values F, which a step changes by `along`, and half their squared norms is the polynomial
+    `penalty` of the length, from the constant on. `slope` is that of the objective.
+    """
+    loss, (constant, linear, quadratic) = problem.loss(F + b), penalty
+    rounding = ROUNDING * (1 + loss + constant)
     length = 1.0
     for _ in range(HALVINGS):
-        F = KA + length * along
-        new = best_intercepts(problem, F, b)
-        change = length * (linear + length * quadratic) + problem.loss(F + new) - loss
+        moved = F + length * along
+        new = best_intercepts(problem, moved, b)
+        change = length * (linear + length * quadratic) + problem.loss(moved + new) - loss
         if change <= ARMIJO * length * slope + rounding:
             return length, new, change
         length /= 2

@@ -2,17 +2,19 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
+from copy import copy
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.gram import Gram, LandmarkGram
+from mercer.gram import Gram, LandmarkGram, MapGram
 from mercer.kernels.samples import n_samples
 from mercer.machines import LandmarkMachine, Machine
 from mercer.parameters import Choice, Number
-from mercer.problems import DualProblem, DualProblems
+from mercer.problems import DualProblem, DualProblems, JointProblem
 from mercer.segments import Segments
 from mercer.solvers import (
     SMO,
@@ -113,6 +115,34 @@ class SupportVectorMachine(SolverMachine, LandmarkMachine):
             return SMO(memory=self.memory, **self._limits())
         return self._given_solver(SOLVERS)
 
+    def _fit_problems(self, problems, first=0, n_further=0):
+        results = super()._fit_problems(problems, first, n_further)
+        if self._mapped:
+            self._note_problems([problems[k] for k in range(len(problems) - n_further)], first)
+        return results
+
+    def _note_problems(self, problems: Sequence[Any], first: int = 0) -> None:
+        """What the full problems are beside their kernel matrix, of those from the `first` on."""
+        noted = []
+        for problem in problems:
+            bare = copy(problem)
+            bare.__dict__["gram"] = None
+            noted.append(bare)
+        self._noted = [*(self._noted[:first] if first else []), *noted]
+
+    def _full_objectives(self, gram, F, energies):
+        found, parts = [], getattr(self.result_, "parts", None) or (self.result_,)
+        for k, (noted, part) in enumerate(zip(self._noted, parts, strict=True)):
+            problem = replace(noted, gram=gram)
+            if isinstance(problem, JointProblem):
+                a, f = part.a.toarray(), F[problem.index]
+                found.append(problem.gap(a, problem.slopes(f, part.intercepts)) - problem.objective(a, f))
+            else:
+                gradient = problem.sign * F[problem.index, k] + problem.ridge * part.a + problem.linear
+                offsets = problem.offsets(part.a, gradient)
+                found.append(problem.gap(part.a, gradient, offsets) - problem.objective(part.a, gradient))
+        return np.array(found)
+
     def _keep_model(
         self,
         X: Any,
@@ -123,9 +153,9 @@ class SupportVectorMachine(SolverMachine, LandmarkMachine):
     ) -> None:
         """Support vectors, coefficients of every problem and the certificate."""
         self.intercept_ = np.ascontiguousarray(intercepts, dtype=np.float64)
-        if isinstance(gram, LandmarkGram):
+        if isinstance(gram, LandmarkGram | MapGram):
             self.sample_coef_ = coefficients.table(n_samples(X))
-            self._keep_landmarks(gram, self.sample_coef_)
+            self._keep_weights(gram, gram.weights_of(self.sample_coef_))
         else:
             self._keep_support_vectors(X, coefficients)
         self.result_ = combine(results)

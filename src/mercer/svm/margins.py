@@ -247,6 +247,8 @@ class MarginClassifier(ClassifierMixin, JointlyLabelled, Probabilities, SupportV
         """The function of every class, from one objective; for every lesson, with its certificate."""
         learnt: list[tuple[Functions, Sequence[Any]]] = []
         for problem, result in self._solve_jointly(scheme, gram, lessons, getattr(self, "fit_intercept", True)):
+            if self._mapped and not learnt:
+                self._note_problems([problem])
             slack = result.errors.toarray().T.ravel()
             functions = Functions(
                 parts=Segments.of_sizes([len(problem.index)] * problem.n_classes),
@@ -290,15 +292,19 @@ class MarginClassifier(ClassifierMixin, JointlyLabelled, Probabilities, SupportV
     def _scores(self, X: Any) -> np.ndarray:
         """One score per class, shape (n, n_classes)."""
         with limit_threads(self.n_threads):
-            X, Y = self._compared(self._check_new(X))
-            kernel = None if Y is None else self.kernel_
-            found = self._plan.scheme.shortcut(kernel, X, Y, self.dual_coef_, self.intercept_, self._plan)
-            if found is not None:
-                return found
-            scores = np.empty((n_samples(X), len(self.classes_)))
-            for rows in row_blocks(len(scores), self._plan.n_machines):
-                scores[rows] = self._plan.scores(self._decision_of(take(X, rows), Y))
-            return scores
+            found = [self._scores_of(*self._compared(self._check_new(part))) for part in self._portions(X)]
+        return found[0] if len(found) == 1 else np.concatenate(found)
+
+    def _scores_of(self, X: Any, Y: Any) -> np.ndarray:
+        """Scores for what `_compared` gives."""
+        kernel = None if Y is None else self.kernel_
+        found = self._plan.scheme.shortcut(kernel, X, Y, self.dual_coef_, self.intercept_, self._plan)
+        if found is not None:
+            return found
+        scores = np.empty((n_samples(X), len(self.classes_)))
+        for rows in row_blocks(len(scores), self._plan.n_machines):
+            scores[rows] = self._plan.scores(self._decision_of(take(X, rows), Y))
+        return scores
 
     def predict(self, X):
         """Classes.

@@ -7,7 +7,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.gram import Gram
-from mercer.kernels.samples import in_full
 from mercer.machines import KernelDetector, Landmarks
 from mercer.parameters import Number
 from mercer.problems import DualProblem, enclosing_ball, one_class
@@ -351,7 +350,7 @@ class SVDD(NoveltyDetector):
         """
         toward_centre = self._raw_decision(X)[:, 0] - self.intercept_[0]
         if diagonal is None:
-            diagonal = self._diagonal if self._precomputed else self.kernel_.diag(in_full(self._check_new(X)))
+            diagonal = self._diagonal if self._precomputed else self._diag_of_new(X)
         if diagonal is None:
             raise ValueError(
                 "The diagonal of the precomputed training matrix is not constant, so k(x, x) of new samples must be "
