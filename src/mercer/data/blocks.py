@@ -32,6 +32,8 @@ class RowBlocks:
     ----------
     shape : (int, int)
         Samples and features of all blocks together.
+    nbytes : int
+        What all of them would take in memory.
 
     See Also
     --------
@@ -71,10 +73,10 @@ class RowBlocks:
             self._stream = blocks
         else:
             self._blocks = list(blocks)
-        shapes = [block.shape for block in self._all()]
-        if not shapes:
+        seen = [(*block.shape, _bytes_of(block)) for block in self._all()]
+        if not seen:
             raise ValueError("blocks must hold at least one block, got none.")
-        sizes, widths = zip(*shapes, strict=True)
+        sizes, widths, bytes_of_blocks = zip(*seen, strict=True)
         if len(set(widths)) > 1:
             other = next(k for k, width in enumerate(widths) if width != widths[0])
             raise ValueError(
@@ -82,6 +84,35 @@ class RowBlocks:
             )
         self._starts = np.concatenate([[0], np.cumsum(sizes)])
         self.shape = (int(self._starts[-1]), widths[0])
+        self.nbytes = int(sum(bytes_of_blocks))
+
+    @classmethod
+    def from_array(cls, array: Any, rows: int = 65_536) -> "RowBlocks":
+        """The rows of an array that is in memory or mapped into it, so many at a time.
+
+        Parameters
+        ----------
+        array : array of shape (n, n_features)
+            Such as ``numpy.load(file, mmap_mode="r")``.
+        rows : int >= 1, default=65536
+            How many rows a block has.
+
+        Returns
+        -------
+        RowBlocks
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer.data import RowBlocks
+        >>> [len(block) for _, block in RowBlocks.from_array(np.zeros((5, 2)), rows=2)]
+        [2, 2, 1]
+        """
+
+        def reader(start: int) -> Callable[[], Block]:
+            return lambda: array[start : start + rows]
+
+        return cls([reader(start) for start in range(0, array.shape[0], rows)])
 
     @classmethod
     def from_parquet(cls, path: Any, columns: Sequence[str] | None = None) -> "RowBlocks":
@@ -134,6 +165,8 @@ class RowBlocks:
     def __getitem__(self, rows: np.ndarray) -> Any:
         """Some rows, by their numbers, in one piece."""
         rows = np.asarray(rows)
+        if not len(rows):
+            return next(iter(self))[1][:0]
         order = np.argsort(rows, kind="stable")
         parts = []
         stream = None if self._stream is None else (block for _, block in self)
@@ -156,6 +189,11 @@ class RowBlocks:
 
     def _refuse_change(self, k: int) -> None:
         raise ValueError(f"blocks must be the same ones in every pass, block {k} is not what it was in the first.")
+
+
+def _bytes_of(block: Any) -> int:
+    parts = (block.data, block.indices, block.indptr) if issparse(block) else (block,)
+    return int(sum(part.nbytes for part in parts))
 
 
 def _checked(k: int, block: Any) -> Any:
