@@ -108,6 +108,7 @@ def test_novelty(mercer):
     said = mercer("train", IONOSPHERE, "--novelty", "--ignore", "class", "-p", "nu=0.1", "--json", "-o", "n.mercer")
     assert said.code == 0 and said.json["machine"] == "OneClassSVM" and said.json["test"]["name"] == "outside"
     assert said.json["data"]["columns"]["class"] == "identifier"
+    assert mercer("train", IONOSPHERE, "--novelty", "--json").json["parameters"] == {"nu": 0.1}
     told = mercer("predict", "n.mercer", IONOSPHERE)
     assert {row["prediction"] for row in rows_of(told.out)} == {"1", "-1"} and told.err.startswith("novel ")
 
@@ -289,6 +290,9 @@ def test_bad_files(mercer, tmp_path, name, content, reason):
         ([], 2, "Which column is to be learnt? --target COLUMN; perhaps 'class'"),
         (["-t", "class", "-C", "-1"], 2, "C must be a float > 0, got -1.0."),
         (["-t", "class", "-k", "RFB()"], 2, "There is no kernel 'RFB'; did you mean 'RBF'?"),
+        (["-t", "class", "-k", "RBF(gama=2)"], 2, "RBF has no parameter 'gama'; it has gamma."),
+        (["-t", "class", "-k", "Linear(a=2)"], 2, "Linear has no parameter 'a'; it has none."),
+        (["-t", "class", "-k", "RBF.from_sigma(s=2)"], 2, "from_sigma has no parameter 's'; it has sigma."),
         (["-t", "class", "-p", "foo=1"], 2, "SVC has no parameter 'foo'"),
         (["-t", "class", "-p", "foo"], 2, "--param must be NAME=VALUE, got 'foo'"),
         (
@@ -364,6 +368,7 @@ def test_test_data_has_the_columns_and_kinds_of_the_training(mercer, tmp_path):
         (tmp_path / "new.csv").write_text(text)
         said = mercer("train", "t.csv", "-t", "class", "--test-data", "new.csv")
         assert said.code == code and reason in said.err
+    assert "20 rows of t.csv; 2 of new.csv to test on\n" in said.out
 
 
 def test_texts_that_are_missing_are_named_with_their_line(mercer, tmp_path):

@@ -1,6 +1,7 @@
 """``mercer libsvm``: LIBSVM's flags, files and words, against what LIBSVM itself has written."""
 
 import re
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -78,6 +79,16 @@ def test_probabilities(mercer):
     assert "z: Laplace distribution e^(-|z|/sigma)/(2sigma),sigma=" in said.out
     said = mercer("libsvm", "predict", "-b", 1, FILES / "classes.svm", FILES / "s0_t2.model", "out")
     assert said.code == 4
+
+
+def test_weights_of_classes_are_the_machine_s_and_not_the_sigmoid_s(mercer):
+    data = files("mercer.datasets") / "data" / "ionosphere.csv"
+    assert mercer("convert", data, "radar.svm", "-t", "class").code == 0
+    assert mercer("libsvm", "train", "-b", 1, "-g", 0.1, "-w1", 20, "-w0", 0.05, "-q", "radar.svm", "r.model").code == 0
+    # Of svm-train 3.24 it is 225, too, and 339 with the sigmoid.
+    assert "(225/351)" in mercer("libsvm", "predict", "radar.svm", "r.model", "out").out
+    right = re.search(r"\((\d+)/351\)", mercer("libsvm", "predict", "-b", 1, "radar.svm", "r.model", "out").out)
+    assert abs(int(right[1]) - 339) <= 3
 
 
 # What svm-train 3.24 says of these, with -e 1e-8.

@@ -2,6 +2,7 @@
 
 import ast
 import difflib
+import inspect
 from typing import Any
 
 from mercer import kernels
@@ -127,7 +128,9 @@ class _Reader:
                 named = {keyword.arg or "": self.read(keyword.value) for keyword in node.keywords}
                 if "" in named:
                     raise self.refused(node)
-                return self.callee(function)(*arguments, **named)
+                callee = self.callee(function)
+                self.check_names(callee, named)
+                return callee(*arguments, **named)
         raise self.refused(node)
 
     def callee(self, node: ast.AST) -> Any:
@@ -139,6 +142,13 @@ class _Reader:
                 if isinstance(value, Kernel) or (isinstance(value, type) and hasattr(value, method)):
                     return getattr(value, method)
         raise self.refused(node)
+
+    def check_names(self, callee: Any, named: dict[str, Any]) -> None:
+        names = list(inspect.signature(callee).parameters)
+        for name in named:
+            if name not in names:
+                has = f"it has {', '.join(names)}." if names else "it has none."
+                raise CommandError(f"{callee.__name__} has no parameter {name!r}; {has}", USAGE)
 
     def known(self, name: str) -> Any:
         if name in KNOWN:

@@ -230,6 +230,8 @@ def _data_of(
         "n_test": len(held),
         "target": samples.target,
     }
+    if wish.test_data:
+        known["test_source"] = held.source
     if samples.kind == "vectors":
         known["n_features"] = samples.X.shape[1]
     if samples.kind == "table":
@@ -309,6 +311,8 @@ def _samples_words(data: dict[str, Any]) -> str:
     kind = {"table": "rows", "vectors": f"vectors of {data.get('n_features')} features", "text": "sequences"}.get(
         data["kind"], "graphs"
     )
+    if "test_source" in data:
+        return f"{data['n_train']} {kind} of {data['source']}; {data['n_test']} of {data['test_source']} to test on"
     text = f"{data['n']} {kind} of {data['source']}"
     return f"{text}: {data['n_train']} to learn from, {data['n_test']} held out" if data["n_test"] else text
 

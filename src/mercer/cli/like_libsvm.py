@@ -11,6 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.model_selection import KFold, StratifiedKFold
 
+from mercer.calibration import Calibrated
 from mercer.cli.outcomes import DATA, GOOD, MODEL, USAGE, CommandError, check_folder
 from mercer.compat.layout import pairs_of
 from mercer.compat.libsvm import as_machine, as_model, format_model, parse_model
@@ -63,10 +64,7 @@ def train_as_libsvm(arguments: tuple[str, ...]) -> int:
     if options.v is not None:
         _cross_validate(options, X, y)
         return GOOD
-    machine = _machine(options, X.shape[1])
-    if options.b and options.s < 2:
-        machine.set_params(probability=True)
-    _fit(machine, X, y, options)
+    machine = _fit(_machine(options, X.shape[1]), X, y, options, calibrated=options.b == 1 and options.s < 2)
     if not options.q:
         _tell(machine, options, labels, len(y))
     model = as_model(machine, labels or None)
@@ -168,7 +166,7 @@ def _machine(options: Training, n_features: int) -> Any:
     return MACHINES[TYPES[options.s]](**given)
 
 
-def _fit(machine: Any, X: Any, y: np.ndarray, options: Training) -> Any:
+def _fit(machine: Any, X: Any, y: np.ndarray, options: Training, *, calibrated: bool = False) -> Any:
     if options.s == 0 and options.weights:
         known = set(y.astype(np.int64).tolist())
         for label in options.weights:
@@ -177,6 +175,11 @@ def _fit(machine: Any, X: Any, y: np.ndarray, options: Training) -> Any:
         weights = {label: w for label, w in options.weights.items() if label in known}
         machine.set_params(class_weight=weights or None)
     targets = y.astype(np.int64) if options.s < 2 else y
+    if calibrated:
+        # svm-train weighs the classes of the machine, not of the sigmoid: its probabilities are those of the data.
+        likely = Calibrated(machine).fit(X, targets)
+        likely.estimator_.calibration_ = likely.calibration_
+        return likely.estimator_
     return machine.fit(X) if options.s == 2 else machine.fit(X, targets)
 
 

@@ -82,6 +82,8 @@ def make_recipe(
     for name in given:
         if name.split("__")[0] not in known:
             raise CommandError(f"{kind.__name__} has no parameter {name!r}; it has {', '.join(sorted(known))}.", USAGE)
+    if kind.__name__ == "OneClassSVM":
+        given = {"nu": 0.1, **given}  # its default, one half, would call every second sample novel
     if kind.__name__ == "SVR" and samples.y is not None:
         # The tube and the price have the unit of y: that of its spread is right whatever it is measured in.
         spread = float(np.std(samples.y)) or 1.0
