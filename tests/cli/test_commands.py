@@ -453,6 +453,16 @@ def test_demo(mercer, case):
     assert ("Other cases: promoters" in said.out) == (case is None)
 
 
+def test_demo_leaves_its_data_to_go_on_with(mercer, tmp_path):
+    for _ in range(2):
+        assert mercer("demo", "promoters", "--copy", "-q") == (0, "", "")
+    assert (tmp_path / "promoters.csv").read_bytes() == (BUNDLED / "promoters.csv").read_bytes()
+    (tmp_path / "promoters.csv").write_text("mine")
+    said = mercer("demo", "promoters", "--copy")
+    assert said.code == 1 and "promoters.csv is there already, with other data" in said.err
+    assert (tmp_path / "promoters.csv").read_text() == "mine"
+
+
 def test_demo_cases_exist(mercer):
     from mercer.cli.demonstrating import CASES
 
