@@ -73,6 +73,17 @@ def test_kinds_that_are_given():
         read_table(stream("x\n1\n"), kinds={"q": "numeric"})
 
 
+def test_what_is_left_out_may_hold_anything(tmp_path):
+    text = "a,b\n" + "".join(f"{k},{k}\n" for k in range(40)) + "1,foo\n"
+    with pytest.raises(FormatError, match="'foo' is no number"):
+        read_table(stream(text))
+    table = read_table(stream(text), kinds={"b": "identifier", "not there": "identifier"})
+    assert table["b"].tolist()[-2:] == ["39", "foo"]
+    pd.DataFrame({"d": pd.to_datetime(["2020-01-01"]), "l": [[1, 2]], "a": [1]}).to_parquet(tmp_path / "d.parquet")
+    table = read_table(tmp_path / "d.parquet", kinds={"d": "identifier", "l": "identifier"})
+    assert table["a"].tolist() == [1] and table["l"].tolist() == [[1, 2]] and len(table["d"]) == 1
+
+
 def test_packed_and_frames(tmp_path):
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"a,b\n1,x\n2,\n"))
     frame = read_table(tmp_path / "t.csv.gz", as_frame=True)

@@ -371,6 +371,18 @@ def test_test_data_has_the_columns_and_kinds_of_the_training(mercer, tmp_path):
     assert "20 rows of t.csv; 2 of new.csv to test on\n" in said.out
 
 
+def test_what_is_ignored_may_hold_anything(mercer, tmp_path):
+    rows = "".join(f"{k % 7},{k},{'ab'[k % 2]}\n" for k in range(40))
+    (tmp_path / "t.csv").write_text(f"x,b,class\n{rows}3,foo,a\n")
+    assert "'foo' is no number" in mercer("train", "t.csv", "-t", "class").err
+    said = mercer("train", "t.csv", "-t", "class", "--ignore", "b", "-o", "m.mercer", "--json")
+    assert said.code == 0 and said.json["data"]["columns"] == {"x": "numeric", "b": "identifier"}
+    assert mercer("predict", "m.mercer", "t.csv").code == 0
+    assert mercer("train", "t.csv", "-t", "class", "--ignore", "b", "--test-data", "t.csv").code == 0
+    (tmp_path / "new.csv").write_text("x,class\n1,a\n2,b\n")
+    assert mercer("predict", "m.mercer", "new.csv").code == 0
+
+
 def test_texts_that_are_missing_are_named_with_their_line(mercer, tmp_path):
     rows = [f"{k},{'abc'[k % 3]}{'xyz'[k % 2]}{k:02},{'no' if k % 2 else 'yes'}\n" for k in range(20)]
     (tmp_path / "t.csv").write_text("x,note,ill\n" + "".join(rows))
@@ -451,6 +463,16 @@ def test_demo(mercer, case):
     said = mercer("demo", *([case] if case else []))
     assert said.code == 0 and "$ mercer train" in said.out and "test error" in said.out
     assert ("Other cases: promoters" in said.out) == (case is None)
+
+
+def test_demo_leaves_its_data_to_go_on_with(mercer, tmp_path):
+    for _ in range(2):
+        assert mercer("demo", "promoters", "--copy", "-q") == (0, "", "")
+    assert (tmp_path / "promoters.csv").read_bytes() == (BUNDLED / "promoters.csv").read_bytes()
+    (tmp_path / "promoters.csv").write_text("mine")
+    said = mercer("demo", "promoters", "--copy")
+    assert said.code == 1 and "promoters.csv is there already, with other data" in said.err
+    assert (tmp_path / "promoters.csv").read_text() == "mine"
 
 
 def test_demo_cases_exist(mercer):

@@ -3,8 +3,6 @@
 import doctest
 import re
 import shlex
-import shutil
-from importlib.resources import files
 from pathlib import Path
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "command_line.rst"
@@ -20,8 +18,6 @@ def snippets():
 
 
 def test_snippets(mercer):
-    for name in ("ionosphere", "promoters"):
-        shutil.copy(files("mercer.datasets") / "data" / f"{name}.csv", f"{name}.csv")
     found = list(snippets())
     assert len(found) >= 12
     for command, expected in found:

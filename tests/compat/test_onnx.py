@@ -214,6 +214,16 @@ def test_kernels_of_gaussian_processes(dtype):
 
 
 @every_dtype
+def test_small_spreads_of_a_large_amplitude(dtype):
+    """Near the samples hardly anything is left of the prior variance."""
+    X = np.random.default_rng(0).normal(size=(200, 3)).astype(np.float32).astype(np.float64)
+    machine = GaussianProcessClassifier(RBF(0.03), amplitude=3000.0, optimize=False).fit(X, X[:, 0] * X[:, 1] > 0)
+    assert machine.latent(X)[1].min() < 0.05 * 3000.0**0.5
+    found = said(to_onnx(machine, dtype=dtype), X, dtype)
+    assert_allclose(found["probability"], machine.predict_proba(X), rtol=0, atol=2e-6 if dtype == np.float32 else 1e-9)
+
+
+@every_dtype
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize(
     "parameters",

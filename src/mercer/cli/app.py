@@ -399,18 +399,20 @@ def inspect(model: str, as_json: bool) -> int:
 
 @mercer_command.command(short_help="Learn one of the data sets of the package.")
 @click.argument("case", required=False, shell_complete=completed(_cases))
+@click.option("--copy", is_flag=True, help="Leave the data in CASE.csv, to go on with.")
 @output_options
-def demo(case: str | None, as_json: bool, quiet: bool) -> int:
+def demo(case: str | None, copy: bool, as_json: bool, quiet: bool) -> int:
     """Learn one of the data sets that come with the package.
 
     \b
     Examples:
       mercer demo
       mercer demo promoters
+      mercer demo ionosphere --copy
     """
     from mercer.cli.demonstrating import show_case
 
-    return show_case(case, as_json, quiet)
+    return show_case(case, copy, as_json, quiet)
 
 
 @mercer_command.command(short_help="Convert data files, and LIBSVM's models.")

@@ -16,8 +16,16 @@ from mercer.cli.expressions import parse_kernel, parse_value
 from mercer.cli.judging import judge
 from mercer.cli.outcomes import DATA, GOOD, UNSOLVED, USAGE, CommandError
 from mercer.cli.recipes import Recipe, check_targets, default_kernel, grid_for, make_recipe
-from mercer.cli.samples import Samples, check_texts, missing_columns, read_samples, split, with_kinds
-from mercer.cli.wishes import Reading, Wish
+from mercer.cli.samples import (
+    Samples,
+    check_texts,
+    leaving_out,
+    missing_columns,
+    read_samples,
+    split,
+    with_kinds,
+)
+from mercer.cli.wishes import Wish
 from mercer.selection import Tuned
 
 __all__ = ["Lesson", "learn", "machine_of"]
@@ -106,7 +114,7 @@ def learn(wish: Wish) -> Lesson:
 
 def _test_samples(wish: Wish, samples: Samples, kinds: dict[str, str]) -> Samples:
     width = samples.X.shape[1] if samples.kind == "vectors" else None
-    reading = Reading(**{**vars(wish.reading), "n_features": width})
+    reading = replace(leaving_out(wish.reading, kinds), n_features=width)
     held = read_samples(str(wish.test_data), reading, wish.target, needs_target=not wish.novelty)
     if held.kind != samples.kind:
         raise CommandError(f"{samples.source} and {held.source} are different kinds of files.", USAGE)

@@ -24,6 +24,7 @@ from mercer.kernels.samples import n_samples, take
 __all__ = [
     "Samples",
     "check_texts",
+    "leaving_out",
     "missing_columns",
     "near",
     "read_samples",
@@ -159,7 +160,7 @@ def _read_table(source: Any, reading: Reading) -> Columns:
         "header": reading.header,
         "missing": reading.missing or MISSING,
     }
-    kinds = {column: own for column, own in reading.kinds.items() if own != "identifier"}
+    kinds = {**dict.fromkeys(reading.left_out, "identifier"), **reading.kinds}
     try:
         table: Columns = read_table(source, kinds=kinds, **options)
     except FormatError:
@@ -173,6 +174,11 @@ def _read_table(source: Any, reading: Reading) -> Columns:
             option = "ignore" if own == "identifier" else own
             raise CommandError(f"--{option}: {table.source} has no column {column!r}; {near(column, table)}", USAGE)
     return table
+
+
+def leaving_out(reading: Reading, kinds: Mapping[str, str]) -> Reading:
+    """How to read a file for a model that has learnt from columns of these kinds."""
+    return replace(reading, left_out=tuple(name for name, kind in kinds.items() if kind == "identifier"))
 
 
 def with_kinds(samples: Samples, kinds: Mapping[str, str], source: str | io.BytesIO, reading: Reading) -> Samples:

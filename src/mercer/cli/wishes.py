@@ -16,6 +16,8 @@ class Reading:
     header: bool | None = None
     labels: str | None = None
     kinds: dict[str, str] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+    """Columns that a model does not look at: they may hold anything, and need not be there."""
     missing: tuple[str, ...] = ()
     n_features: int | None = None
 

@@ -71,8 +71,9 @@ def read_table(
     missing : collection of str
         What stands for a value that is not known.
     kinds : mapping from names to kinds, default=None
-        What is known of columns: "numeric", "categorical" or "text". Of the others those are numeric in which all
-        is numbers. A few values that are none, among many that are, are taken for mistakes.
+        What is known of columns: "numeric", "categorical", "text", or "identifier" for one that is left out and need
+        not be there: whatever it holds is kept and not looked at. Of the others those are numeric in which all is
+        numbers. A few values that are none, among many that are, are taken for mistakes.
     as_frame : bool, default=False
         Give a pandas DataFrame. Needs pandas.
 
@@ -111,10 +112,10 @@ def read_table(
     """
     kinds = {} if kinds is None else dict(kinds)
     if suffix_of(source) in (".parquet", ".pq"):
-        table = _read_parquet(source)
+        table = _read_parquet(source, kinds)
     else:
         table = _read_delimited(source, delimiter, header, frozenset(missing), kinds)
-    if unknown := [name for name in kinds if name not in table]:
+    if unknown := [name for name, kind in kinds.items() if name not in table and kind != "identifier"]:
         raise ValueError(f"kinds names the column {unknown[0]!r}; {table.source} has {', '.join(map(repr, table))}.")
     if not as_frame:
         return table
@@ -228,7 +229,7 @@ def _values(
 ) -> np.ndarray:
     """A column as numbers or as strings."""
     absent = np.fromiter((value in missing for value in values), dtype=bool, count=len(values))
-    if kind not in ("categorical", "text"):
+    if kind not in ("categorical", "text", "identifier"):
         numbers = _as_numbers(column, values, absent, kind == "numeric", name, lines)
         if numbers is not None:
             return numbers
@@ -279,7 +280,7 @@ def _is_number(value: str) -> bool:
 # --- Parquet ----------------------------------------------------------------------------------------------
 
 
-def _read_parquet(source: Any) -> Columns:
+def _read_parquet(source: Any, kinds: Mapping[str, str]) -> Columns:
     pa, parquet = require("pyarrow", "A Parquet file"), require("pyarrow.parquet", "A Parquet file")
     name, data = name_of(source), read_bytes(source)
     try:
@@ -292,7 +293,15 @@ def _read_parquet(source: Any) -> Columns:
     if twice:
         raise FormatError(f"two columns are called {twice[0]!r}.", name)
     try:
-        return Columns({column: _from_arrow(table[column], column, name) for column in table.column_names}, name)
+        return Columns(
+            {
+                column: _objects(table[column])
+                if kinds.get(column) == "identifier"
+                else _from_arrow(table[column], column, name)
+                for column in table.column_names
+            },
+            name,
+        )
     except UnicodeDecodeError as error:
         raise FormatError(f"a string is not UTF-8 ({error.reason}).", name) from None
 
@@ -312,7 +321,10 @@ def _from_arrow(values: Any, column: str, name: str) -> np.ndarray:
     if pa.types.is_boolean(kind):
         values, kind = values.cast(pa.string()), pa.string()
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind)):
-        raise FormatError(f"column {column!r} has values of type {kind}; numbers, strings and booleans are read.", name)
-    strings = np.empty(len(values), dtype=object)
-    strings[:] = values.to_pylist()
-    return strings
+        reason = f"column {column!r} has values of type {kind}; numbers, strings and booleans are read, no others."
+        raise FormatError(reason, name)
+    return _objects(values)
+
+
+def _objects(values: Any) -> np.ndarray:
+    return np.fromiter(values.to_pylist(), dtype=object, count=len(values))

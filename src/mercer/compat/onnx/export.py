@@ -63,8 +63,8 @@ def to_onnx(machine: Any, *, dtype: Any = np.float32) -> Any:
     size C may cancel. A prediction takes memory for n times as many kernel values as there are support vectors, and as
     many times n_features for kernels of single differences (`Laplacian`, `Exponential`, `Chi2`, `Intersection`).
     Where a map of isotonic regression jumps, rounding of decision values can come out on the other side. Probabilities
-    of a `GaussianProcessClassifier` take a sum of 321 terms for each function; those of pairs of classes are coupled in
-    float64, by a linear system for every sample.
+    of a `GaussianProcessClassifier` take a sum of 321 terms for each function; these, and those of pairs of classes,
+    which are coupled by a linear system for every sample, are computed in float64 in either case.
 
     Examples
     --------

@@ -59,8 +59,13 @@ def _shrunk(ops: Operators, mean: str, variance: str) -> str:
 
 
 def averaged_log_odds(ops: Operators, machine: Any, X: str) -> str:
-    """Log-odds of the averaged probabilities of a `GaussianProcessClassifier`, shape (n, n_functions)."""
+    """Log-odds of the averaged probabilities of a `GaussianProcessClassifier`, shape (n, n_functions).
+
+    What is left of the prior variance is a small difference of large numbers, and so it is all done in float64.
+    """
     check_vectors(machine.kernel_)
+    given, ops = ops, ops.in_float64()
+    X = ops("Cast", X, to=ops.kind(np.float64))
     K = kernel_values(ops, machine.kernel_, X, dense(machine.support_vectors_))
     mean = ops("Add", ops("MatMul", K, machine.dual_coef_.T), machine.intercept_)
     prior = kernel_diagonal(ops, machine.kernel_, X, machine.amplitude_)
@@ -71,7 +76,8 @@ def averaged_log_odds(ops: Operators, machine: Any, X: str) -> str:
         spreads.append(ops("Sqrt", ops("Max", ops("Sub", prior, ops.sum(ops("Mul", known, known), 1)), 0.0)))
     spread = ops("Concat", *spreads, axis=1)
     odds, against = (_averaged_sigmoid(ops, of, spread) for of in (mean, ops("Neg", mean)))
-    return ops("Sub", ops("Log", odds), ops("Log", against))
+    found = ops("Sub", ops("Log", odds), ops("Log", against))
+    return given("Cast", found, to=given.kind(given.dtype))
 
 
 def _averaged_sigmoid(ops: Operators, mean: str, std: str) -> str:
