@@ -142,6 +142,8 @@ class KernelMachine(Machine):
     dual_coef_: Any
     intercept_: np.ndarray
     support_: np.ndarray
+    _mapped: bool = False
+    """Whether functions are linear in features of a map, which come where kernel values with support vectors would."""
 
     # --- parameters ---------------------------------------------------------------------------------------
 
@@ -239,7 +241,7 @@ class KernelMachine(Machine):
 
     def _expansions_of(self, X: Any, Y: Any, rows: Any) -> np.ndarray:
         """K(X, support_vectors_) @ rows.T for what `_compared` gives."""
-        if self._precomputed:
+        if self._precomputed or self._mapped:
             return X @ rows.T if not issparse(rows) else np.asarray((rows @ X.T).T)
         if Y is None:
             return np.zeros((n_samples(X), rows.shape[0]))

@@ -93,6 +93,7 @@ class LandmarkMachine(KernelMachine):
         return self.approximation is not None
 
     def _make_gram(self, X: Any, weight: np.ndarray) -> Gram:
+        self.__dict__.pop("approximation_", None)  # of an earlier fit
         if self.approximation is None:
             return super()._make_gram(X, weight)
         chooser = self.approximation
@@ -124,8 +125,7 @@ class LandmarkMachine(KernelMachine):
 
     @property
     def _mapped(self) -> bool:
-        """Whether the functions are linear in features that are none of the space of the kernel."""
-        return self.approximation is not None and hasattr(self, "approximation_") and not self._spans
+        return hasattr(self, "approximation_") and not self._spans
 
     def _map_gram(self, X: Any) -> MapGram:
         features = self.approximation_
@@ -151,24 +151,19 @@ class LandmarkMachine(KernelMachine):
     def _keep_weights(self, gram: LandmarkGram | MapGram, weights: np.ndarray) -> None:
         """The model without offsets, from weights of the features, a row for each function."""
         self._n_train = gram.n
-        if isinstance(gram, MapGram):
-            self.dual_coef_, self.support_ = np.ascontiguousarray(weights), np.empty(0, dtype=np.int64)
-            self.support_vectors_ = np.empty((0, self.n_features_in_))
-            return
-        coefficients = np.ascontiguousarray(gram.coefficients(weights.T).T)
-        self.dual_coef_ = (
-            coefficients if self._dense_coefficients or len(coefficients) == 1 else csr_array(coefficients)
-        )
-        self.support_ = gram.numbers
-        self.support_vectors_ = np.empty((0, 0)) if self._precomputed else gram.Z
+        mapped = isinstance(gram, MapGram)
+        rows = np.ascontiguousarray(weights if mapped else gram.coefficients(weights.T).T)
+        self.dual_coef_ = rows if self._dense_coefficients or len(rows) == 1 else csr_array(rows)
+        if mapped:
+            self.support_, self.support_vectors_ = np.empty(0, dtype=np.int64), np.empty((0, self.n_features_in_))
+        else:
+            self.support_ = gram.numbers
+            self.support_vectors_ = np.empty((0, 0)) if self._precomputed else gram.Z
 
     # --- predictions ----------------------------------------------------------------------------------------
 
     def _compared(self, X: Any) -> tuple[Any, Any]:
         return (self.approximation_._features_of(in_full(X)), None) if self._mapped else super()._compared(X)
-
-    def _expansions_of(self, X: Any, Y: Any, rows: Any) -> np.ndarray:
-        return X @ rows.T if self._mapped else super()._expansions_of(X, Y, rows)
 
     def _portions(self, X: Any) -> Iterator[Any]:
         if self._mapped and (isinstance(X, np.ndarray) or issparse(X)):
@@ -178,7 +173,9 @@ class LandmarkMachine(KernelMachine):
     @property
     def coef_(self):
         """Weights of the features, shape (n_problems, n_features), of a linear kernel; else of those of a map."""
-        return self.dual_coef_ if self._mapped else super().coef_
+        if not self._mapped:
+            return super().coef_
+        return self.dual_coef_.toarray() if issparse(self.dual_coef_) else self.dual_coef_
 
     # --- the full problem -----------------------------------------------------------------------------------
 

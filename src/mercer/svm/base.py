@@ -117,7 +117,9 @@ class SupportVectorMachine(SolverMachine, LandmarkMachine):
 
     def _fit_problems(self, problems, first=0, n_further=0):
         results = super()._fit_problems(problems, first, n_further)
-        if self._mapped:
+        if not self._mapped:
+            self.__dict__.pop("_noted", None)  # of an earlier fit
+        else:
             self._note_problems([problems[k] for k in range(len(problems) - n_further)], first)
         return results
 
