@@ -94,9 +94,9 @@ class KernelKMeans(ClusterMixin, KernelTransformer, LandmarkMachine):
     single_moves : bool, default=False
         Where Lloyd's steps end, go on with moves of single samples as long as they lower the objective, the means
         following each (Hartigan): never a worse end, often a better one.
-    approximation : int >= 1, Nystroem or None, default=None
-        For many samples: how many of them, the landmarks, means are expanded over, or the `Nystroem` that chooses them;
-        more is more exact. None: all samples.
+    approximation : int >= 1, Nystroem, MercerMap or None, default=None
+        For many samples: how many of them, the landmarks, means are expanded over, or the `Nystroem` or
+        `MercerMap` that chooses them; more is more exact. None: all samples.
     random_state : int, RandomState or None, default=0
         Draws the starts.
     memory : float > 0 or "auto", default="auto"
@@ -120,7 +120,7 @@ class KernelKMeans(ClusterMixin, KernelTransformer, LandmarkMachine):
         ``K(X, support_vectors_) @ dual_coef_.T + intercept_`` is the nearest mean.
     support_, support_vectors_ : ndarray, samples
         Numbers of the samples of positive weight, and these samples; with an `approximation`, the landmarks.
-    approximation_ : Nystroem
+    approximation_ : Nystroem or MercerMap
         How the landmarks were chosen; with an `approximation` only.
     kernel_ : Kernel or "precomputed"
         The kernel, with its data-dependent parameters resolved.

@@ -44,9 +44,10 @@ class KernelLogisticRegression(LogOddsClassifier, LandmarkMachine):
         Whether there are intercepts b.
     class_weight : None, "balanced" or dict, default=None
         Factors of C for the classes; "balanced": in inverse proportion to their total weights.
-    approximation : int >= 1, Nystroem or None, default=None
+    approximation : int >= 1, map of `mercer.features` or None, default=None
         For many samples: how many of them, the landmarks, functions are expanded over, or the `Nystroem` that chooses
-        them; more is more exact. None: all samples.
+        them; more is more exact. Or a `MercerMap`, `RandomFourier` or `PolynomialSketch`, in whose features functions
+        are linear. None: all samples.
     tol : float > 0, default=1e-6
         Largest violation of the optimality conditions, in units of probability, and largest relative gap; smaller is
         more exact.
@@ -70,9 +71,10 @@ class KernelLogisticRegression(LogOddsClassifier, LandmarkMachine):
     dual_coef_ : ndarray of shape (n_functions, n_support)
         At the optimum, price times (target - probability) of each sample; one function for two classes, one for each
         class for more. With an `approximation`, the coefficients of the landmarks.
-    approximation_, sample_coef_ : Nystroem, ndarray of shape (n_functions, n)
-        How the landmarks were chosen, and price times (target - probability) of all training samples; with an
-        `approximation` only. `full_certificate` tells how far this is from no approximation.
+    approximation_, sample_coef_ : map, ndarray of shape (n_functions, n)
+        The map (a `Nystroem` for landmarks, which are the support vectors then; without landmarks there are none, and
+        `dual_coef_` are weights of the features), and price times (target - probability) of all training samples; with
+        an `approximation` only. `full_certificate` tells how far this is from no approximation.
     intercept_ : ndarray of shape (n_functions,)
         The intercepts b; for more than two classes they sum to zero.
     coef_ : ndarray of shape (n_functions, n_features)
