@@ -285,7 +285,8 @@ class KernelKMeans(ClusterMixin, KernelTransformer, LandmarkMachine):
             rows = np.sort(check_random_state(self.random_state).choice(rows, size=size, replace=False))
         features, some = gram.some(rows), weight[rows]
         part = MatrixGram.of_checked(features @ features.T, True)
-        best, _ = best_of(lloyd(part, some, self._starts(part, some), self.n_clusters, self.max_iter, False))
+        starts = self._starts(part, some)
+        best, _ = best_of(lloyd(part, some, starts, self.n_clusters, self.max_iter, self.single_moves))
         return features.T @ _shares(best.clusters.labels, some, self.n_clusters).T
 
     def _best_run(self, gram: Gram, weight: np.ndarray) -> tuple[Run, np.ndarray]:
