@@ -248,7 +248,6 @@ def test_the_certificate_is_that_of_the_coefficients():
     certificate = machine.full_certificate(X)
     assert certificate.bound == pytest.approx(np.abs(c).sum() - 0.5 * c @ K @ c)
     assert certificate.objective == pytest.approx(0.5 * c @ K @ c + np.maximum(0.0, 1.0 - sign * (K @ c)).sum())
-    assert certificate.bound <= -SVC(KERNEL, fit_intercept=False).fit(X, y).result_.objective * -1.0
     values = np.sin(X[:, 0])
     ridge = KernelRidge(KERNEL, alpha=0.1, approximation=RandomFourier(n_components=60)).fit(X, values)
     a = ridge.sample_coef_[0]
@@ -293,7 +292,9 @@ def test_predictions_in_portions(monkeypatch):
         machine = SVC(KERNEL, approximation=RandomFourier(n_components=40)).fit(X, target)
         predicted, values = machine.predict(X), machine.decision_function(X)
         with monkeypatch.context() as patched:
-            patched.setattr(mercer.machines.landmarks, "row_blocks", lambda n, m: (slice(i, i + 7) for i in range(0, n, 7)))
+            patched.setattr(
+                mercer.machines.landmarks, "row_blocks", lambda n, m: (slice(i, i + 7) for i in range(0, n, 7))
+            )
             assert_array_equal(machine.predict(X), predicted)
             assert_allclose(machine.decision_function(X), values, atol=1e-12)
 
@@ -384,7 +385,7 @@ def test_features_know_one_another():
 @parametrize_with_checks(
     [
         SVC(approximation=RandomFourier(n_components=20)),
-        KernelRidge(approximation=RandomFourier(n_components=20)),
+        KernelRidge(approximation=RandomFourier(n_components=200)),
         KernelLogisticRegression(approximation=MercerMap(n_components=20)),
     ]
 )

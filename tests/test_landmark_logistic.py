@@ -36,14 +36,20 @@ def test_the_optimum_is_that_over_the_matrix(n, n_classes, intercept):
     problem = posed(n, n_classes=n_classes, intercept=intercept)
     F = problem.gram.some(np.arange(n))
     plain = LogisticNewton(tol=1e-8).solve(
-        logistic(MatrixGram(F @ F.T), problem.targets.argmax(axis=1) if n_classes > 2 else problem.targets[:, 0].astype(int),
-                 problem.prices, intercept=intercept)
+        logistic(
+            MatrixGram(F @ F.T),
+            problem.targets.argmax(axis=1) if n_classes > 2 else problem.targets[:, 0].astype(int),
+            problem.prices,
+            intercept=intercept,
+        )
     )
     found = solve_landmark_logistic(problem, tol=1e-8)
     assert found.result.status == "solved" and found.result.violation <= 1e-8
     assert_allclose(found.result.bound, plain.bound, rtol=1e-8)
     assert_allclose(found.result.residuals, plain.residuals, atol=1e-6 * problem.prices.max())
-    assert_allclose(F @ found.weights + found.result.intercepts, F @ (F.T @ plain.coefficients) + plain.intercepts, atol=1e-4)
+    assert_allclose(
+        F @ found.weights + found.result.intercepts, F @ (F.T @ plain.coefficients) + plain.intercepts, atol=1e-4
+    )
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -40,7 +40,10 @@ def features_of(machine, X):
 def test_directions_are_those_of_the_moments(method, weighted):
     X = vectors()
     weight = np.random.default_rng(0).integers(0, 3, 300).astype(float) if weighted else np.ones(300)
-    for gram in (LandmarkGram(KERNEL, X, X[:40]), LinearGram(X) if method == "dense" else LandmarkGram(KERNEL, X, X[:30])):
+    for gram in (
+        LandmarkGram(KERNEL, X, X[:40]),
+        LinearGram(X) if method == "dense" else LandmarkGram(KERNEL, X, X[:30]),
+    ):
         F = gram.products(np.eye(gram.n_weights)) if isinstance(gram, LandmarkGram) else X
         centred = F - weight @ F / weight.sum()
         found = leading_directions(gram, 3, weight, method=method)
@@ -161,7 +164,9 @@ def test_a_part_of_the_samples_comes_first(monkeypatch):
     monkeypatch.setattr(kernel_kmeans, "PART", 100)
     X, seen = vectors(600), []
     starts = KernelKMeans._starts
-    monkeypatch.setattr(KernelKMeans, "_starts", lambda self, gram, weight: seen.append(gram.n) or starts(self, gram, weight))
+    monkeypatch.setattr(
+        KernelKMeans, "_starts", lambda self, gram, weight: seen.append(gram.n) or starts(self, gram, weight)
+    )
     machine = KernelKMeans(KERNEL, n_clusters=3, approximation=40).fit(X)
     whole = KernelKMeans(KERNEL, n_clusters=3).fit(X)
     assert seen == [100, 600]
@@ -198,11 +203,15 @@ def test_an_end_too_early_is_told():
 
 @pytest.mark.parametrize("machine", [KernelPCA(), KernelKMeans()], ids=["components", "clusters"])
 def test_other_spaces_are_refused(machine):
-    with pytest.raises(ValueError, match="approximation must be None, an int >= 1 .* or a Nystroem or MercerMap, got Rand"):
+    with pytest.raises(
+        ValueError, match=r"approximation must be None, an int >= 1 .* or a Nystroem or MercerMap, got Rand"
+    ):
         machine.set_params(approximation=RandomFourier()).fit(vectors())
 
 
-@pytest.mark.parametrize("machine", [KernelPCA(Linear(), 2), KernelKMeans(n_clusters=2)], ids=["components", "clusters"])
+@pytest.mark.parametrize(
+    "machine", [KernelPCA(Linear(), 2), KernelKMeans(n_clusters=2)], ids=["components", "clusters"]
+)
 def test_saved_and_loaded(machine, tmp_path):
     X = vectors()
     fitted = clone(machine).set_params(approximation=20).fit(X)

@@ -539,7 +539,10 @@ def test_warm_starts():
 @pytest.mark.parametrize(
     ("machine", "message"),
     [
-        (SVC(approximation=0), "approximation must be None, an int >= 1 .* or a Nystroem, .* or PolynomialSketch, got 0"),
+        (
+            SVC(approximation=0),
+            "approximation must be None, an int >= 1 .* or a Nystroem, .* or PolynomialSketch, got 0",
+        ),
         (SVC(approximation="nystroem"), "approximation must be None, an int >= 1 .* got 'nystroem'"),
         (KernelRidge(approximation=2.5), "approximation must be None, an int >= 1 .* got 2.5"),
         (KernelRidge(approximation=5, alpha="loo"), "alpha must be one float > 0 with an approximation, got 'loo'"),

@@ -225,11 +225,13 @@ class KernelKMeans(ClusterMixin, KernelTransformer, LandmarkMachine):
         begun, unit = time.perf_counter(), float(weight.max())
         with limit_threads(self.n_threads):
             gram = self._make_gram(X, weight)
-            landmarks = isinstance(gram, LandmarkGram)
-            run, objectives = (self._run_over_landmarks if landmarks else self._best_run)(gram, weight / unit)
+            if isinstance(gram, LandmarkGram):
+                run, objectives = self._run_over_landmarks(gram, weight / unit)
+            else:
+                run, objectives = self._best_run(gram, weight / unit)
         clusters = run.clusters
         # Landmarks have been looked at already.
-        if not landmarks and (clusters.own_squares < -NEGATIVE * clusters.rounding)[weight > 0].any():
+        if self.approximation is None and (clusters.own_squares < -NEGATIVE * clusters.rounding)[weight > 0].any():
             raise IndefiniteError(
                 "KernelKMeans needs a positive semi-definite kernel: the squared distance of a sample to its mean is "
                 f"{clusters.own_squares.min():.3g}; repair it, see mercer.gram.Repair."

@@ -47,9 +47,7 @@ class FeatureGram(Gram):
     def squares(self, c: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         """The diagonal of `moments`."""
 
-    def both(
-        self, w: np.ndarray, scale: np.ndarray, shift: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def both(self, w: np.ndarray, scale: np.ndarray, shift: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """f = Phi w, and Phi' (scale f + shift), for w of shape (m,) or (m, k)."""
         values = self.products(w)
         pulled = (scale if values.ndim == 1 else scale[:, np.newaxis]) * values

@@ -142,8 +142,6 @@ class KernelMachine(Machine):
     dual_coef_: Any
     intercept_: np.ndarray
     support_: np.ndarray
-    _mapped: bool = False
-    """Whether functions are linear in features of a map, which come where kernel values with support vectors would."""
 
     # --- parameters ---------------------------------------------------------------------------------------
 
@@ -167,6 +165,11 @@ class KernelMachine(Machine):
         tags.input_tags.pairwise = self._precomputed
         tags.input_tags.sparse = not self._precomputed
         return tags
+
+    @property
+    def _mapped(self) -> bool:
+        """Whether functions are linear in features of a map, which `_compared` gives in place of samples."""
+        return False
 
     # --- samples in ---------------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 """Machines whose functions some landmarks span, in place of all training samples."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -151,24 +151,25 @@ class LandmarkMachine(KernelMachine):
     def _keep_weights(self, gram: LandmarkGram | MapGram, weights: np.ndarray) -> None:
         """The model without offsets, from weights of the features, a row for each function."""
         self._n_train = gram.n
-        mapped = isinstance(gram, MapGram)
-        rows = np.ascontiguousarray(weights if mapped else gram.coefficients(weights.T).T)
-        self.dual_coef_ = rows if self._dense_coefficients or len(rows) == 1 else csr_array(rows)
-        if mapped:
+        if isinstance(gram, MapGram):
+            rows = weights
             self.support_, self.support_vectors_ = np.empty(0, dtype=np.int64), np.empty((0, self.n_features_in_))
         else:
-            self.support_ = gram.numbers
+            rows, self.support_ = gram.coefficients(weights.T).T, gram.numbers
             self.support_vectors_ = np.empty((0, 0)) if self._precomputed else gram.Z
+        sparse = not self._dense_coefficients and len(rows) > 1
+        self.dual_coef_ = csr_array(rows) if sparse else np.ascontiguousarray(rows)
 
     # --- predictions ----------------------------------------------------------------------------------------
 
     def _compared(self, X: Any) -> tuple[Any, Any]:
         return (self.approximation_._features_of(in_full(X)), None) if self._mapped else super()._compared(X)
 
-    def _portions(self, X: Any) -> Iterator[Any]:
-        if self._mapped and (isinstance(X, np.ndarray) or issparse(X)):
-            return (X[rows] for rows in row_blocks(X.shape[0], self.approximation_._n_features_out))
-        return super()._portions(X)
+    def _portions(self, X: Any) -> Iterable[Any]:
+        if not self._mapped or not (isinstance(X, np.ndarray) or issparse(X)) or not X.shape[0]:
+            return super()._portions(X)
+        rows = X.tocsr() if issparse(X) else X
+        return (rows[part] for part in row_blocks(X.shape[0], self.approximation_._n_features_out))
 
     @property
     def coef_(self):

@@ -11,8 +11,8 @@ __all__ = ["Precondition", "sampled_inverse"]
 
 Precondition = Callable[[np.ndarray], np.ndarray]
 
-# Second moments are made of so many samples for every feature, at least and at most; in between of so many that it takes
-# about as long as some passes over all samples.
+# Second moments are made of so many samples for every feature, at least and at most; in between of so many that it
+# takes about as long as some passes over all samples.
 LEAST_SAMPLES, MOST_SAMPLES, AS_MANY_PASSES = 4, 32, 100
 EPS = float(np.finfo(float).eps)
 
@@ -29,7 +29,8 @@ def sampled_inverse(
 ) -> Precondition:
     r"""Nearly the inverse of the second moments of features and a ridge.
 
-    .. math:: \Big(\rho I + \sum_i d_i \phi_i \phi_i^T - \frac{s s^T}{\sum_i d_i}\Big)^{-1}, \qquad s = \sum_i d_i \phi_i
+    .. math:: \Big(\rho I + \sum_i d_i \phi_i \phi_i^T - \frac{s s^T}{\sum_i d_i}\Big)^{-1}, \qquad
+              s = \sum_i d_i \phi_i
 
     Of many samples some are drawn, each with a chance in proportion to its weight d, so that those that are drawn count
     alike; a chance is never above 1.
