@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from mercer.gram import FeatureGram
 
@@ -14,7 +13,6 @@ Precondition = Callable[[np.ndarray], np.ndarray]
 # Second moments are made of so many samples for every feature, at least and at most; in between of so many that it
 # takes about as long as some passes over all samples.
 LEAST_SAMPLES, MOST_SAMPLES, AS_MANY_PASSES = 4, 32, 100
-EPS = float(np.finfo(float).eps)
 
 
 def sampled_inverse(
@@ -65,11 +63,4 @@ def sampled_inverse(
         seen = rng.random_sample(len(drawn)) < chance
         drawn, d = drawn[seen], d[seen] / chance[seen]
     which = drawn if rows is None else rows[drawn]
-    square = gram.moments(d, which)
-    if bias and len(d):
-        sums = gram.sums(d, which)
-        square -= np.outer(sums, sums) / float(d.sum())
-    # What the centre takes off may leave rounding below zero.
-    square.reshape(-1)[:: m + 1] += ridge + m * EPS * float(np.abs(np.diagonal(square)).max(initial=0.0))
-    factor = cho_factor(square, lower=True, overwrite_a=True, check_finite=False)
-    return lambda v: cho_solve(factor, v, check_finite=False)
+    return gram.inverse_moments(d, which, ridge, float(d.sum()) if bias else None)
