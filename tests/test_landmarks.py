@@ -4,13 +4,26 @@ import pickle
 
 import numpy as np
 import pytest
+import scipy.special
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mercer
-from mercer import LSSVC, SVC, SVDD, SVR, KernelRidge, NuSVC, NuSVR, Nystroem, OneClassSVM, QuantileSVR
+from mercer import (
+    LSSVC,
+    SVC,
+    SVDD,
+    SVR,
+    KernelLogisticRegression,
+    KernelRidge,
+    NuSVC,
+    NuSVR,
+    Nystroem,
+    OneClassSVM,
+    QuantileSVR,
+)
 from mercer.data import RowBlocks
 from mercer.errors import IndefiniteError
 from mercer.gram import LandmarkGram, LandmarkMatrix, LinearGram, MatrixGram
@@ -315,6 +328,7 @@ MACHINES = {
     "SVDD": lambda: SVDD(RBF(gamma=0.5) + 0.2 * Linear(), nu=0.1),
     "KernelRidge": lambda: KernelRidge(RBF(gamma=0.5), alpha=0.1),
     "LSSVC": lambda: LSSVC(RBF(gamma=0.5), alpha=0.1),
+    "KernelLogisticRegression": lambda: KernelLogisticRegression(RBF(gamma=0.5)),
 }
 
 
@@ -322,7 +336,7 @@ def targets(machine, X):
     kind = type(machine).__name__
     if kind in ("OneClassSVM", "SVDD"):
         return None
-    return classes(X) if kind in ("SVC", "NuSVC", "LSSVC") else np.sin(X[:, 0])
+    return classes(X) if kind in ("SVC", "NuSVC", "LSSVC", "KernelLogisticRegression") else np.sin(X[:, 0])
 
 
 def primal(machine):
@@ -373,6 +387,11 @@ def test_the_full_bound_is_that_of_the_point():
     a = fitted.sample_coef_[0]
     wanted = alpha * (a @ values - 0.5 * a @ K.matrix @ a - 0.5 * alpha * a @ a)
     assert fitted.full_certificate(X).bound == pytest.approx(wanted, rel=1e-7)
+    fitted = KernelLogisticRegression(RBF(gamma=0.5), approximation=25).fit(X, y)
+    a = fitted.sample_coef_[0]
+    p = np.where(y == 1, 1.0 - a, -a)
+    wanted = scipy.special.entr(p).sum() + scipy.special.entr(1.0 - p).sum() - 0.5 * a @ K.matrix @ a
+    assert fitted.full_certificate(X).bound == pytest.approx(wanted, rel=1e-7)
 
 
 @pytest.mark.parametrize("name", MACHINES)
@@ -398,7 +417,7 @@ def test_the_decision_rule(name):
     assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict(X), fitted.predict(X))
 
 
-@pytest.mark.parametrize("name", ["SVC", "SVR", "OneClassSVM", "KernelRidge"])
+@pytest.mark.parametrize("name", ["SVC", "SVR", "OneClassSVM", "KernelRidge", "KernelLogisticRegression"])
 def test_saved_and_loaded(name, tmp_path):
     X, machine = vectors(), MACHINES[name]()
     fitted = machine.set_params(approximation=30).fit(X, targets(machine, X))
@@ -408,7 +427,7 @@ def test_saved_and_loaded(name, tmp_path):
     assert loaded.full_certificate(X) == fitted.full_certificate(X)
 
 
-@pytest.mark.parametrize("name", ["SVC", "SVR", "OneClassSVM", "KernelRidge"])
+@pytest.mark.parametrize("name", ["SVC", "SVR", "OneClassSVM", "KernelRidge", "KernelLogisticRegression"])
 def test_samples_in_blocks(name):
     X, machine = vectors(), MACHINES[name]().set_params(approximation=30)
     y, blocks = targets(machine, X), RowBlocks([vectors()[:130], lambda: vectors()[130:]])
@@ -420,7 +439,7 @@ def test_samples_in_blocks(name):
 
 def test_blocks_need_landmarks():
     blocks, y = RowBlocks([vectors()]), classes(vectors())
-    for machine in (SVC(), KernelRidge(), mercer.KernelPCA()):
+    for machine in (SVC(), KernelRidge(), mercer.KernelPCA(), KernelLogisticRegression()):
         with pytest.raises(TypeError, match="needs X in memory, got RowBlocks"):
             machine.fit(blocks, y)
 
@@ -520,7 +539,10 @@ def test_warm_starts():
 @pytest.mark.parametrize(
     ("machine", "message"),
     [
-        (SVC(approximation=0), "approximation must be None, an int >= 1 .* or a Nystroem, got 0"),
+        (
+            SVC(approximation=0),
+            "approximation must be None, an int >= 1 .* or a Nystroem, .* or PolynomialSketch, got 0",
+        ),
         (SVC(approximation="nystroem"), "approximation must be None, an int >= 1 .* got 'nystroem'"),
         (KernelRidge(approximation=2.5), "approximation must be None, an int >= 1 .* got 2.5"),
         (KernelRidge(approximation=5, alpha="loo"), "alpha must be one float > 0 with an approximation, got 'loo'"),
@@ -553,6 +575,7 @@ def test_wrong_questions_are_refused():
         OneClassSVM(approximation=20),
         KernelRidge(approximation=20),
         LSSVC(approximation=20),
+        KernelLogisticRegression(approximation=20),
     ]
 )
 def test_checks_of_scikit_learn(estimator, check):

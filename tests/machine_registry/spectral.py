@@ -14,6 +14,7 @@ MACHINES = {
     "KernelCCA smooth": lambda: KernelCCA(kernel_y="linear", n_components=1, alpha=5.0),
     "KernelPCA": lambda: KernelPCA(n_components=4),
     "KernelPCA all": lambda: KernelPCA(RBF(gamma=0.5), alpha=0.1),
+    "KernelPCA landmarks": lambda: KernelPCA(RBF(gamma=0.5), n_components=4, approximation=500),
     "KernelPCA lanczos": lambda: KernelPCA(n_components=3, eigen_solver="lanczos"),
     "KernelPLS": lambda: KernelPLS(),
     "KernelPLS unscaled": lambda: KernelPLS(n_components=5, scale=False),

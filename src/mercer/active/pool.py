@@ -11,6 +11,7 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
+from mercer.features.approximation import VectorMap
 from mercer.gram import FunctionGram, Gram, MatrixGram
 from mercer.gram.memory import memory_budget
 from mercer.kernels import Linear, as_kernel
@@ -260,6 +261,8 @@ class ExpansionScores(Scores):
 def is_expansion(machine: Any) -> bool:
     """Whether decision values are sums of kernel values with `dual_coef_`, and nothing else."""
     kind = type(machine)
+    if isinstance(getattr(machine, "approximation", None), VectorMap):
+        return False
     if isinstance(machine, SupportVectorClassifier):
         return not machine.probability
     return (

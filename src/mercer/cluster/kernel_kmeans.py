@@ -94,9 +94,9 @@ class KernelKMeans(ClusterMixin, KernelTransformer, LandmarkMachine):
     single_moves : bool, default=False
         Where Lloyd's steps end, go on with moves of single samples as long as they lower the objective, the means
         following each (Hartigan): never a worse end, often a better one.
-    approximation : int >= 1, Nystroem or None, default=None
-        For many samples: how many of them, the landmarks, means are expanded over, or the `Nystroem` that chooses them;
-        more is more exact. None: all samples.
+    approximation : int >= 1, Nystroem, MercerMap or None, default=None
+        For many samples: how many of them, the landmarks, means are expanded over, or the `Nystroem` or
+        `MercerMap` that chooses them; more is more exact. None: all samples.
     random_state : int, RandomState or None, default=0
         Draws the starts.
     memory : float > 0 or "auto", default="auto"
@@ -120,7 +120,7 @@ class KernelKMeans(ClusterMixin, KernelTransformer, LandmarkMachine):
         ``K(X, support_vectors_) @ dual_coef_.T + intercept_`` is the nearest mean.
     support_, support_vectors_ : ndarray, samples
         Numbers of the samples of positive weight, and these samples; with an `approximation`, the landmarks.
-    approximation_ : Nystroem
+    approximation_ : Nystroem or MercerMap
         How the landmarks were chosen; with an `approximation` only.
     kernel_ : Kernel or "precomputed"
         The kernel, with its data-dependent parameters resolved.
@@ -225,11 +225,13 @@ class KernelKMeans(ClusterMixin, KernelTransformer, LandmarkMachine):
         begun, unit = time.perf_counter(), float(weight.max())
         with limit_threads(self.n_threads):
             gram = self._make_gram(X, weight)
-            landmarks = isinstance(gram, LandmarkGram)
-            run, objectives = (self._run_over_landmarks if landmarks else self._best_run)(gram, weight / unit)
+            if isinstance(gram, LandmarkGram):
+                run, objectives = self._run_over_landmarks(gram, weight / unit)
+            else:
+                run, objectives = self._best_run(gram, weight / unit)
         clusters = run.clusters
         # Landmarks have been looked at already.
-        if not landmarks and (clusters.own_squares < -NEGATIVE * clusters.rounding)[weight > 0].any():
+        if self.approximation is None and (clusters.own_squares < -NEGATIVE * clusters.rounding)[weight > 0].any():
             raise IndefiniteError(
                 "KernelKMeans needs a positive semi-definite kernel: the squared distance of a sample to its mean is "
                 f"{clusters.own_squares.min():.3g}; repair it, see mercer.gram.Repair."
@@ -285,7 +287,8 @@ class KernelKMeans(ClusterMixin, KernelTransformer, LandmarkMachine):
             rows = np.sort(check_random_state(self.random_state).choice(rows, size=size, replace=False))
         features, some = gram.some(rows), weight[rows]
         part = MatrixGram.of_checked(features @ features.T, True)
-        best, _ = best_of(lloyd(part, some, self._starts(part, some), self.n_clusters, self.max_iter, False))
+        starts = self._starts(part, some)
+        best, _ = best_of(lloyd(part, some, starts, self.n_clusters, self.max_iter, self.single_moves))
         return features.T @ _shares(best.clusters.labels, some, self.n_clusters).T
 
     def _best_run(self, gram: Gram, weight: np.ndarray) -> tuple[Run, np.ndarray]:

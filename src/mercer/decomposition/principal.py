@@ -10,7 +10,6 @@ from mercer.decomposition.preimages import fit_ridge, fixed_point
 from mercer.errors import DomainError
 from mercer.gram import LandmarkGram, leading_directions
 from mercer.kernels import RBF, as_kernel
-from mercer.kernels.samples import take
 from mercer.machines import FullCertificate, LandmarkMachine, Landmarks, SpectralMachine
 from mercer.machines.landmarks import WITHIN
 from mercer.machines.spectral import negligible, signs_of
@@ -43,9 +42,9 @@ class KernelPCA(SpectralMachine, LandmarkMachine):
         for `RBF` only, by fixed point iteration [2]_.
     alpha : float > 0, default=1.0
         The ridge of that regression; larger means smoother.
-    approximation : int >= 1, Nystroem or None, default=None
-        For many samples: how many of them, the landmarks, directions are expanded over, or the `Nystroem` that chooses
-        them; more is more exact. None: all samples.
+    approximation : int >= 1, Nystroem, MercerMap or None, default=None
+        For many samples: how many of them, the landmarks, directions are expanded over, or the `Nystroem` or
+        `MercerMap` that chooses them; more is more exact. None: all samples.
     eigen_solver : {"auto", "dense", "lanczos"}, default="auto"
         All eigenvectors by LAPACK, or those that are wanted by Lanczos' method, see
         `mercer.gram.leading_eigenpairs`. "auto": dense for up to 200 samples, or where more than one direction in eight
@@ -84,7 +83,7 @@ class KernelPCA(SpectralMachine, LandmarkMachine):
         Minus the coordinates of the mean.
     support_, support_vectors_ : ndarray, samples
         Numbers of the training samples with a positive weight, and the samples; with an `approximation`, the landmarks.
-    approximation_ : Nystroem
+    approximation_ : Nystroem or MercerMap
         How the landmarks were chosen; with an `approximation` only. `full_certificate` tells what is lost.
     kernel_ : Kernel or "precomputed"
         The kernel, with its data-dependent parameters resolved.
@@ -99,11 +98,11 @@ class KernelPCA(SpectralMachine, LandmarkMachine):
     -----
     Time O(n^2) for kernel values and for every product, of which there are some 3 to 8 for each direction and 50 at the
     least, four in one pass over the matrix; O(n^3) if dense. Memory O(n^2), or O(n) times the directions where the
-    matrix does not fit. A direction has either sign: the sample with the largest coordinate has a positive one. By
-    LAPACK and BLAS: equal up to rounding for any number of threads. A kernel whose centred matrix has negative
-    eigenvalues is refused with `IndefiniteError`. Centring in feature space costs digits where the mean is much longer
-    than the samples are apart, and directions below this rounding are left out: with a linear or polynomial kernel,
-    centre such features first.
+    matrix does not fit. A direction has either sign: the sample, or landmark, with the largest coordinate has a
+    positive one. By LAPACK and BLAS: equal up to rounding for any number of threads. A kernel whose centred matrix has
+    negative eigenvalues is refused with `IndefiniteError`. Centring in feature space costs digits where the mean is
+    much longer than the samples are apart, and directions below this rounding are left out: with a linear or polynomial
+    kernel, centre such features first.
 
     Over m landmarks the directions are the best ones in their span: time O(n m^2 + m^3) if dense, and a pass over the
     samples that takes n m kernel values for 16 products by Lanczos' method. Memory O(m^2): no kernel values are stored,

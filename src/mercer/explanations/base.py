@@ -432,6 +432,8 @@ def _expansion(machine: Any, function: Any, owner: str) -> tuple[Kernel, Any, np
     for name in ("kernel_", "support_vectors_", "dual_coef_", "intercept_"):
         if not hasattr(machine, name):
             raise TypeError(f"{owner} needs a machine with {name}, which {type(machine).__name__} does not have.")
+    if getattr(machine, "_mapped", False):
+        raise TypeError(f"{owner} needs a machine with support vectors, got features of {machine.approximation_!r}.")
     if not isinstance(machine.kernel_, Kernel):
         raise TypeError(f"{owner} needs a machine with one kernel on samples, got kernel_={machine.kernel_!r}.")
     if problem := Number(0, machine.dual_coef_.shape[0] - 1, integer=True).problem(function):

@@ -216,6 +216,19 @@ def leading_directions(
     -------
     Eigenpairs
         With `vectors` of shape (m, k).
+
+    See Also
+    --------
+    leading_eigenpairs : Of the kernel matrix itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.gram import LandmarkGram, leading_directions
+    >>> from mercer.kernels import Linear
+    >>> X = np.array([[1.0, 2.0], [3.0, 2.0], [5.0, 2.0]])
+    >>> leading_directions(LandmarkGram(Linear(), X, X), 1, np.ones(3)).values.round(6)
+    array([8.])
     """
     return _pairs(Spread(gram, weight), gram.n_weights, k, BLOCK_MADE, method, tol, max_iter, random_state)
 

@@ -1,9 +1,11 @@
 """Kernel matrices that know their factor: samples as vectors of features."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import csr_array
 
 from mercer import _native
@@ -47,9 +49,7 @@ class FeatureGram(Gram):
     def squares(self, c: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         """The diagonal of `moments`."""
 
-    def both(
-        self, w: np.ndarray, scale: np.ndarray, shift: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def both(self, w: np.ndarray, scale: np.ndarray, shift: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """f = Phi w, and Phi' (scale f + shift), for w of shape (m,) or (m, k)."""
         values = self.products(w)
         pulled = (scale if values.ndim == 1 else scale[:, np.newaxis]) * values
@@ -64,6 +64,23 @@ class FeatureGram(Gram):
     ) -> np.ndarray:
         """Solve (1 + M) dw + m db = right, m' dw + corner db = the last of right; a corner of None: there is no db."""
         return _native.newton_step(moments, None if corner is None else first, corner or 0.0, right)
+
+    def inverse_moments(
+        self, c: np.ndarray, rows: np.ndarray, ridge: float, total: float | None = None
+    ) -> Callable[[np.ndarray], np.ndarray]:
+        """What solves (M + ridge) v = right, M being the moments of some samples with c >= 0.
+
+        With a total, about their mean: M without s s' / total, s being the sums of the features.
+        """
+        m, square = self.n_weights, self.moments(c, rows)
+        if total:
+            sums = self.sums(c, rows)
+            square -= np.outer(sums, sums) / total
+        # What the mean takes off may leave rounding below zero.
+        rounding = m * np.finfo(float).eps * float(np.abs(np.diagonal(square)).max(initial=0.0))
+        square.reshape(-1)[:: m + 1] += ridge + rounding
+        factor = cho_factor(square, lower=True, overwrite_a=True, check_finite=False)
+        return lambda right: cho_solve(factor, right, check_finite=False)
 
     def in_single(self) -> "FeatureGram":
         """The same with values in float32, where these are computed in every pass: faster, and other by rounding."""

@@ -36,6 +36,18 @@ class SpanGram(LandmarkGram):
     Notes
     -----
     Products take n m kernel values and O(k m), second moments O(n k (k + m)).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import MercerMap
+    >>> from mercer.gram import SpanGram
+    >>> from mercer.kernels import RBF
+    >>> X = np.array([[0.0], [1.0], [2.0]])
+    >>> features = MercerMap(RBF(gamma=0.1), n_components=1).fit(X)
+    >>> gram = SpanGram(RBF(gamma=0.1), X, X, features.dual_coef_)
+    >>> np.allclose(gram.some(np.arange(3)), features.transform(X))
+    True
     """
 
     def __init__(
@@ -121,7 +133,12 @@ class MapGram(FeatureGram):
     resolution = 1e-9
 
     def __init__(
-        self, features: Callable[[Any], np.ndarray], n_weights: int, kernel: Kernel, X: Any, memory: float | str = "auto"
+        self,
+        features: Callable[[Any], np.ndarray],
+        n_weights: int,
+        kernel: Kernel,
+        X: Any,
+        memory: float | str = "auto",
     ):
         super().__init__(n_samples(X), True)
         self.features, self.kernel, self.X, self._n_weights = features, kernel, X, n_weights

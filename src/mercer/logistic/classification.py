@@ -44,9 +44,10 @@ class KernelLogisticRegression(LogOddsClassifier, LandmarkMachine):
         Whether there are intercepts b.
     class_weight : None, "balanced" or dict, default=None
         Factors of C for the classes; "balanced": in inverse proportion to their total weights.
-    approximation : int >= 1, Nystroem or None, default=None
+    approximation : int >= 1, map of `mercer.features` or None, default=None
         For many samples: how many of them, the landmarks, functions are expanded over, or the `Nystroem` that chooses
-        them; more is more exact. None: all samples.
+        them; more is more exact. Or a `MercerMap`, `RandomFourier` or `PolynomialSketch`, in whose features functions
+        are linear. None: all samples.
     tol : float > 0, default=1e-6
         Largest violation of the optimality conditions, in units of probability, and largest relative gap; smaller is
         more exact.
@@ -70,9 +71,10 @@ class KernelLogisticRegression(LogOddsClassifier, LandmarkMachine):
     dual_coef_ : ndarray of shape (n_functions, n_support)
         At the optimum, price times (target - probability) of each sample; one function for two classes, one for each
         class for more. With an `approximation`, the coefficients of the landmarks.
-    approximation_, sample_coef_ : Nystroem, ndarray of shape (n_functions, n)
-        How the landmarks were chosen, and price times (target - probability) of all training samples; with an
-        `approximation` only. `full_certificate` tells how far this is from no approximation.
+    approximation_, sample_coef_ : map, ndarray of shape (n_functions, n)
+        The map (a `Nystroem` for landmarks, which are the support vectors then; without landmarks there are none, and
+        `dual_coef_` are weights of the features), and price times (target - probability) of all training samples; with
+        an `approximation` only. `full_certificate` tells how far this is from no approximation.
     intercept_ : ndarray of shape (n_functions,)
         The intercepts b; for more than two classes they sum to zero.
     coef_ : ndarray of shape (n_functions, n_features)
@@ -103,8 +105,8 @@ class KernelLogisticRegression(LogOddsClassifier, LandmarkMachine):
     so that decisions, probabilities and predictions agree. All samples are support vectors: their coefficients are what
     is missing in their probability.
 
-    Over m landmarks, a Newton step takes some ten to fifty passes over the samples, each of which computes the n m kernel
-    values and stores none of them; memory O(n n_functions + m^2 n_functions). Samples may come in blocks
+    Over m landmarks, a Newton step takes some five to thirty passes over the samples, each of which computes the n m
+    kernel values and stores none of them; memory O(n n_functions + m^2 n_functions). Samples may come in blocks
     (`mercer.data.RowBlocks`).
 
     References
@@ -162,6 +164,8 @@ class KernelLogisticRegression(LogOddsClassifier, LandmarkMachine):
 
     def _fit_classes(self, X: Any, codes: np.ndarray, weight: np.ndarray) -> None:
         prices = self.C * weight * self._class_weights(codes, weight)
+        for name in ("_targets", "_prices", "sample_coef_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         gram = self._make_gram(X, weight)
         if self.approximation is not None:
             self._fit_over_landmarks(logistic(gram, codes, prices, intercept=bool(self.fit_intercept)))
@@ -174,7 +178,6 @@ class KernelLogisticRegression(LogOddsClassifier, LandmarkMachine):
         require_definite(gram, type(self).__name__)
         problem = logistic(gram, codes, prices, intercept=bool(self.fit_intercept))
         self.result_ = LogisticNewton(tol=self.tol, max_iter=self.max_iter).solve(problem)
-        self.__dict__.pop("sample_coef_", None)  # of an earlier fit
         self._keep_expansion(X, self.result_.coefficients.T, self.result_.intercepts, support=used)
 
     def _fit_over_landmarks(self, problem: LogisticProblem) -> None:
@@ -183,7 +186,8 @@ class KernelLogisticRegression(LogOddsClassifier, LandmarkMachine):
         self.intercept_ = found.result.intercepts
         self.sample_coef_ = np.ascontiguousarray(found.result.residuals.T)
         self._keep_weights(problem.gram, found.weights.T)  # type: ignore[arg-type]
-        self._targets, self._prices = (problem.targets, problem.prices) if self._mapped else (None, None)
+        if self._mapped:
+            self._targets, self._prices = problem.targets, problem.prices
 
     def _duals(self):
         return -np.array([self.result_.bound]), -np.array([self.result_.objective]), csr_array(self.sample_coef_)

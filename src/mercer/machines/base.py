@@ -166,6 +166,11 @@ class KernelMachine(Machine):
         tags.input_tags.sparse = not self._precomputed
         return tags
 
+    @property
+    def _mapped(self) -> bool:
+        """Whether functions are linear in features of a map, which `_compared` gives in place of samples."""
+        return False
+
     # --- samples in ---------------------------------------------------------------------------------------
 
     def _check_all(self) -> None:
@@ -239,7 +244,7 @@ class KernelMachine(Machine):
 
     def _expansions_of(self, X: Any, Y: Any, rows: Any) -> np.ndarray:
         """K(X, support_vectors_) @ rows.T for what `_compared` gives."""
-        if self._precomputed:
+        if self._precomputed or self._mapped:
             return X @ rows.T if not issparse(rows) else np.asarray((rows @ X.T).T)
         if Y is None:
             return np.zeros((n_samples(X), rows.shape[0]))

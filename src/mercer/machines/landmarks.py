@@ -1,6 +1,6 @@
 """Machines whose functions some landmarks span, in place of all training samples."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,6 +93,7 @@ class LandmarkMachine(KernelMachine):
         return self.approximation is not None
 
     def _make_gram(self, X: Any, weight: np.ndarray) -> Gram:
+        self.__dict__.pop("approximation_", None)  # of an earlier fit
         if self.approximation is None:
             return super()._make_gram(X, weight)
         chooser = self.approximation
@@ -124,8 +125,7 @@ class LandmarkMachine(KernelMachine):
 
     @property
     def _mapped(self) -> bool:
-        """Whether the functions are linear in features that are none of the space of the kernel."""
-        return self.approximation is not None and hasattr(self, "approximation_") and not self._spans
+        return hasattr(self, "approximation_") and not self._spans
 
     def _map_gram(self, X: Any) -> MapGram:
         features = self.approximation_
@@ -152,33 +152,31 @@ class LandmarkMachine(KernelMachine):
         """The model without offsets, from weights of the features, a row for each function."""
         self._n_train = gram.n
         if isinstance(gram, MapGram):
-            self.dual_coef_, self.support_ = np.ascontiguousarray(weights), np.empty(0, dtype=np.int64)
-            self.support_vectors_ = np.empty((0, self.n_features_in_))
-            return
-        coefficients = np.ascontiguousarray(gram.coefficients(weights.T).T)
-        self.dual_coef_ = (
-            coefficients if self._dense_coefficients or len(coefficients) == 1 else csr_array(coefficients)
-        )
-        self.support_ = gram.numbers
-        self.support_vectors_ = np.empty((0, 0)) if self._precomputed else gram.Z
+            rows = weights
+            self.support_, self.support_vectors_ = np.empty(0, dtype=np.int64), np.empty((0, self.n_features_in_))
+        else:
+            rows, self.support_ = gram.coefficients(weights.T).T, gram.numbers
+            self.support_vectors_ = np.empty((0, 0)) if self._precomputed else gram.Z
+        sparse = not self._dense_coefficients and len(rows) > 1
+        self.dual_coef_ = csr_array(rows) if sparse else np.ascontiguousarray(rows)
 
     # --- predictions ----------------------------------------------------------------------------------------
 
     def _compared(self, X: Any) -> tuple[Any, Any]:
         return (self.approximation_._features_of(in_full(X)), None) if self._mapped else super()._compared(X)
 
-    def _expansions_of(self, X: Any, Y: Any, rows: Any) -> np.ndarray:
-        return X @ rows.T if self._mapped else super()._expansions_of(X, Y, rows)
-
-    def _portions(self, X: Any) -> Iterator[Any]:
-        if self._mapped and (isinstance(X, np.ndarray) or issparse(X)):
-            return (X[rows] for rows in row_blocks(X.shape[0], self.approximation_._n_features_out))
-        return super()._portions(X)
+    def _portions(self, X: Any) -> Iterable[Any]:
+        if not self._mapped or not (isinstance(X, np.ndarray) or issparse(X)) or not X.shape[0]:
+            return super()._portions(X)
+        rows = X.tocsr() if issparse(X) else X
+        return (rows[part] for part in row_blocks(X.shape[0], self.approximation_._n_features_out))
 
     @property
     def coef_(self):
         """Weights of the features, shape (n_problems, n_features), of a linear kernel; else of those of a map."""
-        return self.dual_coef_ if self._mapped else super().coef_
+        if not self._mapped:
+            return super().coef_
+        return self.dual_coef_.toarray() if issparse(self.dual_coef_) else self.dual_coef_
 
     # --- the full problem -----------------------------------------------------------------------------------
 

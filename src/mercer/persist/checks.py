@@ -46,7 +46,7 @@ def _check_expansion(machine: Any) -> None:
     """K(X, support_vectors_) @ dual_coef_.T + intercept_, before it is computed."""
     n_functions = _table("dual_coef_", machine.dual_coef_, None, None)
     n_support = machine.dual_coef_.shape[1]
-    if getattr(machine, "_mapped", False):
+    if machine._mapped:
         _table("dual_coef_", machine.dual_coef_, n_functions, machine.approximation_._n_features_out)
         n_support = 0
     _check_array("intercept_", machine.intercept_, (n_functions,))

@@ -8,7 +8,7 @@ from scipy.linalg import solve_triangular
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.gram import Gram, LandmarkGram, MapGram, MatrixGram, low_rank, make_gram, memory_budget
+from mercer.gram import LandmarkGram, MapGram, MatrixGram, low_rank, make_gram, memory_budget
 from mercer.gram.checks import require_definite
 from mercer.kernels import as_kernel
 from mercer.kernels.samples import BLOCK_ENTRIES, in_full, take
@@ -76,7 +76,8 @@ class LeastSquaresMachine(LandmarkMachine):
 
         A sample stands for `count` samples, each of which has the `price`.
         """
-        for name in ("alphas_", "loo_errors_", "loo_residuals_", "sample_coef_"):  # of an earlier fit
+        of_earlier_fits = ("_targets", "_sample_weight", "alphas_", "loo_errors_", "loo_residuals_", "sample_coef_")
+        for name in of_earlier_fits:
             self.__dict__.pop(name, None)
         if self.approximation is not None:
             return self._fit_over_landmarks(X, Y, count * price)
@@ -118,7 +119,8 @@ class LeastSquaresMachine(LandmarkMachine):
         self.intercept_ = unit * found.intercept
         self.sample_coef_ = unit / self.alpha_ * (weight[:, np.newaxis] * found.errors).T
         self.result_, self.n_iter_ = found.result.times(unit), found.result.n_iter
-        self._targets, self._sample_weight = (Y, weight) if self._mapped else (None, None)
+        if self._mapped:
+            self._targets, self._sample_weight = Y, weight
         warn_unless_solved(self.result_, type(self).__name__)
 
     def _duals(self):

@@ -34,9 +34,10 @@ class LSSVC(WeightedClassifier, LeastSquaresMachine):
         Whether to compute `loo_residuals_` where they are not needed to choose `alpha`.
     class_weight : dict, "balanced" or None, default=None
         Factors of the weights of the classes; "balanced" makes all classes count the same.
-    approximation : int >= 1, Nystroem or None, default=None
+    approximation : int >= 1, map of `mercer.features` or None, default=None
         For many samples: how many of them, the landmarks, functions are expanded over, or the `Nystroem` that chooses
-        them; more is more exact. It takes one `alpha`. None: all samples.
+        them; more is more exact. Or a `MercerMap`, `RandomFourier` or `PolynomialSketch`, in whose features functions
+        are linear. It takes one `alpha`. None: all samples.
     tol : float > 0, default=1e-10
         Largest residual of the system relative to the labels.
     max_iter : int >= 1 or None, default=None
@@ -70,9 +71,10 @@ class LSSVC(WeightedClassifier, LeastSquaresMachine):
         The weights w; linear kernel only.
     kernel_ : Kernel or "precomputed"
         The kernel, with its data-dependent parameters resolved.
-    approximation_, sample_coef_ : Nystroem, ndarray of shape (n_functions, n)
-        How the landmarks, which are the support vectors then, were chosen, and the coefficients of all training samples
-        in the dual; with an `approximation` only. `full_certificate` tells how far this is from no approximation.
+    approximation_, sample_coef_ : map, ndarray of shape (n_functions, n)
+        The map (a `Nystroem` for landmarks, which are the support vectors then; without landmarks there are none, and
+        `dual_coef_` are weights of the features), and the coefficients of all training samples in the dual; with an
+        `approximation` only. `full_certificate` tells how far this is from no approximation.
     n_iter_ : int
         Steps of the solver.
     n_features_in_ : int

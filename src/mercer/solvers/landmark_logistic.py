@@ -22,8 +22,8 @@ CONJUGATE_STEPS = 200
 # A run begins with a part of the samples where these stand for so many times their number at least, and goes through
 # all of them from a relative gap like this on.
 LEAST_SHARE, ROUGH_TOL = 4, 1e-2
-# So many steps that do not halve the gap are rounding.
-PATIENCE = 3
+# So many steps that neither halve the gap nor lower the objective by the part are rounding.
+PATIENCE, DECREASE = 3, 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,10 +134,11 @@ class _Run:
     def weights(self, W: np.ndarray) -> np.ndarray:
         """The solution, from these weights on."""
         point = self._point(W, self._forward(self.gram, W), np.zeros(W.shape[1]))
-        best, in_vain = np.inf, 0
+        best, before, in_vain = np.inf, np.inf, 0
         while not self._is_solved(point):
-            in_vain = 0 if point.gap <= 0.5 * best else in_vain + 1
-            best = min(best, point.gap)
+            better = point.gap <= 0.5 * best or point.objective <= (1.0 - DECREASE) * before
+            in_vain = 0 if better else in_vain + 1
+            best, before = min(best, point.gap), point.objective
             if self.n_iter >= self.max_iter or in_vain >= PATIENCE:
                 self.status = "max_iter" if self.n_iter >= self.max_iter else "stalled"
                 break

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
-from mercer.gram import LandmarkGram
+from mercer.gram import FeatureGram
 from mercer.solvers.base import Callback, Progress
 from mercer.solvers.over_landmarks import Precondition, sampled_inverse
 from mercer.solvers.ridge import LeastSquaresResult
@@ -37,7 +37,7 @@ class LandmarkSolution:
 
 
 def solve_landmark_ridge(
-    gram: LandmarkGram,
+    gram: FeatureGram,
     Y: np.ndarray,
     weight: np.ndarray,
     alpha: float,
@@ -58,7 +58,7 @@ def solve_landmark_ridge(
 
     Parameters
     ----------
-    gram : LandmarkGram
+    gram : LandmarkGram or MapGram
     Y : array of shape (n, k)
     weight : array of shape (n,)
         omega > 0.
@@ -110,7 +110,7 @@ class _Run:
 
     def __init__(
         self,
-        gram: LandmarkGram,
+        gram: FeatureGram,
         Y: np.ndarray,
         weight: np.ndarray,
         alpha: float,
@@ -122,7 +122,7 @@ class _Run:
         self.gram, self.Y, self.weight, self.alpha = gram, Y, weight, alpha
         self.tol, self.max_iter, self.callback = tol, max_iter, callback
         self.began, self.n_iter = time.perf_counter(), 0
-        self.working: LandmarkGram = gram.in_single()
+        self.working: FeatureGram = gram.in_single()
         self.total = float(weight.sum())
         # The sum of the features, which an offset takes off.
         self.centre = gram.sums(weight[:, np.newaxis]) if bias else None

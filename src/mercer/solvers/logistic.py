@@ -143,7 +143,8 @@ class LogisticNewton(BaseEstimator):
             if rank == most:
                 step, along, steps = _newton_step(problem, curvature, factor, D, KD, enough, CONJUGATE_STEPS)
                 n_products += steps
-            penalty = tuple(float(np.vdot(*pair)) for pair in ((0.5 * A, KA), (A, along), (0.5 * step, along)))
+            squares = float(np.vdot(A, KA)), float(np.vdot(step, along))
+            penalty = 0.5 * squares[0], float(np.vdot(A, along)), 0.5 * squares[1]
             length, b, change = line_search(problem, KA, along, b, penalty, -float(np.vdot(D, along)))
             A, KA = A + length * step, KA + length * along
             n_iter, n_products, last = n_iter + 1, n_products + 1, violation

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from mercer.gram import FeatureGram
 
@@ -11,10 +10,9 @@ __all__ = ["Precondition", "sampled_inverse"]
 
 Precondition = Callable[[np.ndarray], np.ndarray]
 
-# Second moments are made of so many samples for every feature, at least and at most; in between of so many that it takes
-# about as long as some passes over all samples.
+# Second moments are made of so many samples for every feature, at least and at most; in between of so many that it
+# takes about as long as some passes over all samples.
 LEAST_SAMPLES, MOST_SAMPLES, AS_MANY_PASSES = 4, 32, 100
-EPS = float(np.finfo(float).eps)
 
 
 def sampled_inverse(
@@ -29,7 +27,8 @@ def sampled_inverse(
 ) -> Precondition:
     r"""Nearly the inverse of the second moments of features and a ridge.
 
-    .. math:: \Big(\rho I + \sum_i d_i \phi_i \phi_i^T - \frac{s s^T}{\sum_i d_i}\Big)^{-1}, \qquad s = \sum_i d_i \phi_i
+    .. math:: \Big(\rho I + \sum_i d_i \phi_i \phi_i^T - \frac{s s^T}{\sum_i d_i}\Big)^{-1}, \qquad
+              s = \sum_i d_i \phi_i
 
     Of many samples some are drawn, each with a chance in proportion to its weight d, so that those that are drawn count
     alike; a chance is never above 1.
@@ -64,11 +63,4 @@ def sampled_inverse(
         seen = rng.random_sample(len(drawn)) < chance
         drawn, d = drawn[seen], d[seen] / chance[seen]
     which = drawn if rows is None else rows[drawn]
-    square = gram.moments(d, which)
-    if bias and len(d):
-        sums = gram.sums(d, which)
-        square -= np.outer(sums, sums) / float(d.sum())
-    # What the centre takes off may leave rounding below zero.
-    square.reshape(-1)[:: m + 1] += ridge + m * EPS * float(np.abs(np.diagonal(square)).max(initial=0.0))
-    factor = cho_factor(square, lower=True, overwrite_a=True, check_finite=False)
-    return lambda v: cho_solve(factor, v, check_finite=False)
+    return gram.inverse_moments(d, which, ridge, float(d.sum()) if bias else None)

@@ -2,8 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from copy import copy
-from dataclasses import replace
+from dataclasses import fields
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -18,6 +17,7 @@ from mercer.problems import DualProblem, DualProblems, JointProblem
 from mercer.segments import Segments
 from mercer.solvers import (
     SMO,
+    JointResult,
     LinearSolver,
     SimpleSMO,
     Solver,
@@ -103,6 +103,7 @@ class SupportVectorMachine(SolverMachine, LandmarkMachine):
     """
 
     sample_coef_: csr_array
+    _noted: list[dict[str, Any]]
     _dense_coefficients = False
 
     def _solver(self) -> Solver:
@@ -117,27 +118,28 @@ class SupportVectorMachine(SolverMachine, LandmarkMachine):
 
     def _fit_problems(self, problems, first=0, n_further=0):
         results = super()._fit_problems(problems, first, n_further)
-        if self._mapped:
+        if not self._mapped:
+            self.__dict__.pop("_noted", None)  # of an earlier fit
+        else:
             self._note_problems([problems[k] for k in range(len(problems) - n_further)], first)
         return results
 
     def _note_problems(self, problems: Sequence[Any], first: int = 0) -> None:
         """What the full problems are beside their kernel matrix, of those from the `first` on."""
-        noted = []
-        for problem in problems:
-            bare = copy(problem)
-            bare.__dict__["gram"] = None
-            noted.append(bare)
+        noted = [
+            {it.name: getattr(problem, it.name) for it in fields(problem) if it.name != "gram"} for problem in problems
+        ]
         self._noted = [*(self._noted[:first] if first else []), *noted]
 
     def _full_objectives(self, gram, F, energies):
         found, parts = [], getattr(self.result_, "parts", None) or (self.result_,)
         for k, (noted, part) in enumerate(zip(self._noted, parts, strict=True)):
-            problem = replace(noted, gram=gram)
-            if isinstance(problem, JointProblem):
-                a, f = part.a.toarray(), F[problem.index]
-                found.append(problem.gap(a, problem.slopes(f, part.intercepts)) - problem.objective(a, f))
+            if isinstance(part, JointResult):
+                joint = JointProblem(gram, **noted)
+                a, f = part.a.toarray(), F[joint.index]
+                found.append(joint.gap(a, joint.slopes(f, part.intercepts)) - joint.objective(a, f))
             else:
+                problem = DualProblem(gram, **noted)
                 gradient = problem.sign * F[problem.index, k] + problem.ridge * part.a + problem.linear
                 offsets = problem.offsets(part.a, gradient)
                 found.append(problem.gap(part.a, gradient, offsets) - problem.objective(part.a, gradient))

@@ -74,9 +74,10 @@ class SVC(SoftMargins, SupportVectorClassifier):
         the hinge loss and a finite C.
     fit_intercept : bool, default=True
         False leaves out b; ``Linear() + 1`` then gives the regularised bias of [4]_.
-    approximation : int >= 1, Nystroem or None, default=None
+    approximation : int >= 1, map of `mercer.features` or None, default=None
         For many samples: how many of them, the landmarks, functions are expanded over, or the `Nystroem` that chooses
-        them; more is more exact. None: all samples.
+        them; more is more exact. Or a `MercerMap`, `RandomFourier` or `PolynomialSketch`, in whose features functions
+        are linear. None: all samples.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions; smaller is more exact and slower.
     gap_tol : float > 0 or None, default=None
@@ -134,9 +135,10 @@ class SVC(SoftMargins, SupportVectorClassifier):
         Share of the training samples that are not support vectors.
     calibration_, estimator_ : Calibration, classifier
         What was learnt of probabilities, and the machine before it; ``probability=True`` only.
-    approximation_, sample_coef_ : Nystroem, CSR of shape (n_problems, n)
-        How the landmarks, which are the support vectors then, were chosen, and the coefficients of all training samples
-        in the dual; with an `approximation` only. `full_certificate` tells how far this is from no approximation.
+    approximation_, sample_coef_ : map, CSR of shape (n_problems, n)
+        The map (a `Nystroem` for landmarks, which are the support vectors then; without landmarks there are none, and
+        `dual_coef_` are weights of the features), and the coefficients of all training samples in the dual; with an
+        `approximation` only. `full_certificate` tells how far this is from no approximation.
     n_iter_ : int
         Solver steps.
     n_features_in_ : int
@@ -238,9 +240,10 @@ class NuSVC(SupportVectorClassifier):
     multi_class : {"ovo", "ovr", "dag", "ecoc", "one_class"} or Scheme, default="ovo"
         How several classes are told apart, see `mercer.multiclass`; schemes of one objective for all classes are left
         to `SVC`.
-    approximation : int >= 1, Nystroem or None, default=None
+    approximation : int >= 1, map of `mercer.features` or None, default=None
         For many samples: how many of them, the landmarks, functions are expanded over, or the `Nystroem` that chooses
-        them; more is more exact. None: all samples.
+        them; more is more exact. Or a `MercerMap`, `RandomFourier` or `PolynomialSketch`, in whose features functions
+        are linear. None: all samples.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions; smaller is more exact and slower.
     gap_tol : float > 0 or None, default=None
@@ -295,9 +298,10 @@ class NuSVC(SupportVectorClassifier):
         Share of the training samples that are not support vectors.
     calibration_, estimator_ : Calibration, classifier
         What was learnt of probabilities, and the machine before it; ``probability=True`` only.
-    approximation_, sample_coef_ : Nystroem, CSR of shape (n_problems, n)
-        How the landmarks, which are the support vectors then, were chosen, and the coefficients of all training samples
-        in the dual; with an `approximation` only. `full_certificate` tells how far this is from no approximation.
+    approximation_, sample_coef_ : map, CSR of shape (n_problems, n)
+        The map (a `Nystroem` for landmarks, which are the support vectors then; without landmarks there are none, and
+        `dual_coef_` are weights of the features), and the coefficients of all training samples in the dual; with an
+        `approximation` only. `full_certificate` tells how far this is from no approximation.
     n_iter_ : int
         Solver steps.
     n_features_in_ : int

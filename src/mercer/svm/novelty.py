@@ -135,9 +135,10 @@ class OneClassSVM(Hyperplane, NoveltyDetector):
         Similarity of samples, see `mercer.kernels`. "precomputed": X is the kernel matrix.
     nu : float in (0, 1], default=0.5
         Larger calls more samples novel.
-    approximation : int >= 1, Nystroem or None, default=None
+    approximation : int >= 1, map of `mercer.features` or None, default=None
         For many samples: how many of them, the landmarks, functions are expanded over, or the `Nystroem` that chooses
-        them; more is more exact. None: all samples.
+        them; more is more exact. Or a `MercerMap`, `RandomFourier` or `PolynomialSketch`, in whose features functions
+        are linear. None: all samples.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions; smaller is more exact and slower.
     gap_tol : float > 0 or None, default=None
@@ -181,9 +182,10 @@ class OneClassSVM(Hyperplane, NoveltyDetector):
         Share of the training samples with an error above `tol`.
     sparsity_ : float
         Share of the training samples that are not support vectors.
-    approximation_, sample_coef_ : Nystroem, CSR of shape (n_problems, n)
-        How the landmarks, which are the support vectors then, were chosen, and the coefficients of all training samples
-        in the dual; with an `approximation` only. `full_certificate` tells how far this is from no approximation.
+    approximation_, sample_coef_ : map, CSR of shape (n_problems, n)
+        The map (a `Nystroem` for landmarks, which are the support vectors then; without landmarks there are none, and
+        `dual_coef_` are weights of the features), and the coefficients of all training samples in the dual; with an
+        `approximation` only. `full_certificate` tells how far this is from no approximation.
     n_iter_ : int
         Solver steps.
     n_features_in_ : int
@@ -230,9 +232,10 @@ class SVDD(NoveltyDetector):
         taken to have ``k(x, x) = diagonal`` as given to `score_samples`.
     nu : float in (0, 1], default=0.5
         Larger calls more samples novel.
-    approximation : int >= 1, Nystroem or None, default=None
+    approximation : int >= 1, map of `mercer.features` or None, default=None
         For many samples: how many of them, the landmarks, functions are expanded over, or the `Nystroem` that chooses
-        them; more is more exact. None: all samples.
+        them; more is more exact. Or a `MercerMap`, `RandomFourier` or `PolynomialSketch`, in whose features functions
+        are linear. None: all samples.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions; smaller is more exact and slower.
     gap_tol : float > 0 or None, default=None
@@ -276,9 +279,10 @@ class SVDD(NoveltyDetector):
         Share of the training samples outside the ball by more than `tol`.
     sparsity_ : float
         Share of the training samples that are not support vectors.
-    approximation_, sample_coef_ : Nystroem, CSR of shape (n_problems, n)
-        How the landmarks, which are the support vectors then, were chosen, and the coefficients of all training samples
-        in the dual; with an `approximation` only. `full_certificate` tells how far this is from no approximation.
+    approximation_, sample_coef_ : map, CSR of shape (n_problems, n)
+        The map (a `Nystroem` for landmarks, which are the support vectors then; without landmarks there are none, and
+        `dual_coef_` are weights of the features), and the coefficients of all training samples in the dual; with an
+        `approximation` only. `full_certificate` tells how far this is from no approximation.
     n_iter_ : int
         Solver steps.
     n_features_in_ : int

@@ -122,9 +122,10 @@ class SVR(PricedTubes, SupportVectorRegressor):
         Half the width of the tube, in units of y; larger gives fewer support vectors.
     loss : {"linear", "quadratic"}, default="linear"
         Price grows with the error outside the tube or with its square.
-    approximation : int >= 1, Nystroem or None, default=None
+    approximation : int >= 1, map of `mercer.features` or None, default=None
         For many samples: how many of them, the landmarks, functions are expanded over, or the `Nystroem` that chooses
-        them; more is more exact. None: all samples.
+        them; more is more exact. Or a `MercerMap`, `RandomFourier` or `PolynomialSketch`, in whose features functions
+        are linear. None: all samples.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions, in units of y; smaller is more exact and slower.
     gap_tol : float > 0 or None, default=None
@@ -166,9 +167,10 @@ class SVR(PricedTubes, SupportVectorRegressor):
         Share of the training samples outside the tube by more than `tol`.
     sparsity_ : float
         Share of the training samples that are not support vectors.
-    approximation_, sample_coef_ : Nystroem, CSR of shape (n_problems, n)
-        How the landmarks, which are the support vectors then, were chosen, and the coefficients of all training samples
-        in the dual; with an `approximation` only. `full_certificate` tells how far this is from no approximation.
+    approximation_, sample_coef_ : map, CSR of shape (n_problems, n)
+        The map (a `Nystroem` for landmarks, which are the support vectors then; without landmarks there are none, and
+        `dual_coef_` are weights of the features), and the coefficients of all training samples in the dual; with an
+        `approximation` only. `full_certificate` tells how far this is from no approximation.
     n_iter_ : int
         Solver steps.
     n_features_in_ : int
@@ -254,9 +256,10 @@ class NuSVR(SupportVectorRegressor):
         Larger gives a narrower tube and more support vectors.
     C : float > 0, default=1.0
         Price of errors; larger fits the training data more closely.
-    approximation : int >= 1, Nystroem or None, default=None
+    approximation : int >= 1, map of `mercer.features` or None, default=None
         For many samples: how many of them, the landmarks, functions are expanded over, or the `Nystroem` that chooses
-        them; more is more exact. None: all samples.
+        them; more is more exact. Or a `MercerMap`, `RandomFourier` or `PolynomialSketch`, in whose features functions
+        are linear. None: all samples.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions, in units of y; smaller is more exact and slower.
     gap_tol : float > 0 or None, default=None
@@ -300,9 +303,10 @@ class NuSVR(SupportVectorRegressor):
         Share of the training samples outside the tube by more than `tol`.
     sparsity_ : float
         Share of the training samples that are not support vectors.
-    approximation_, sample_coef_ : Nystroem, CSR of shape (n_problems, n)
-        How the landmarks, which are the support vectors then, were chosen, and the coefficients of all training samples
-        in the dual; with an `approximation` only. `full_certificate` tells how far this is from no approximation.
+    approximation_, sample_coef_ : map, CSR of shape (n_problems, n)
+        The map (a `Nystroem` for landmarks, which are the support vectors then; without landmarks there are none, and
+        `dual_coef_` are weights of the features), and the coefficients of all training samples in the dual; with an
+        `approximation` only. `full_certificate` tells how far this is from no approximation.
     n_iter_ : int
         Solver steps.
     n_features_in_ : int
@@ -402,9 +406,10 @@ class QuantileSVR(SupportVectorRegressor):
         Which quantile; 0.5 is the median, 0.9 has nine tenths of the values below it.
     C : float > 0, default=1.0
         Price of errors; larger follows the training data more closely.
-    approximation : int >= 1, Nystroem or None, default=None
+    approximation : int >= 1, map of `mercer.features` or None, default=None
         For many samples: how many of them, the landmarks, functions are expanded over, or the `Nystroem` that chooses
-        them; more is more exact. None: all samples.
+        them; more is more exact. Or a `MercerMap`, `RandomFourier` or `PolynomialSketch`, in whose features functions
+        are linear. None: all samples.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions, in units of y; smaller is more exact and slower.
     gap_tol : float > 0 or None, default=None
@@ -446,9 +451,10 @@ class QuantileSVR(SupportVectorRegressor):
         Share of the training values that are off the function by more than `tol`.
     sparsity_ : float
         Share of the training samples that are not support vectors.
-    approximation_, sample_coef_ : Nystroem, CSR of shape (n_problems, n)
-        How the landmarks, which are the support vectors then, were chosen, and the coefficients of all training samples
-        in the dual; with an `approximation` only. `full_certificate` tells how far this is from no approximation.
+    approximation_, sample_coef_ : map, CSR of shape (n_problems, n)
+        The map (a `Nystroem` for landmarks, which are the support vectors then; without landmarks there are none, and
+        `dual_coef_` are weights of the features), and the coefficients of all training samples in the dual; with an
+        `approximation` only. `full_certificate` tells how far this is from no approximation.
     n_iter_ : int
         Solver steps.
     n_features_in_ : int

@@ -150,6 +150,8 @@ def as_model(machine: Any, labels: Sequence[int] | None = None) -> Model:
         known = ", ".join(kind.__name__ for kind in MACHINES.values())
         raise ValueError(f"LIBSVM has no {type(machine).__name__}; model files are for {known}.")
     check_is_fitted(machine)
+    if machine._mapped:
+        raise ValueError(f"LIBSVM's models have support vectors, and no features of {machine.approximation_!r}.")
     kind = {"type": type_, **_kernel(machine.kernel_)}
     if kind["kernel"] == "precomputed":
         vectors = csr_array(machine.support_[:, np.newaxis] + 1.0)

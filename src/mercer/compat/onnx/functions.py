@@ -59,6 +59,9 @@ def _similarities(ops: Operators, machine: Any, X: str) -> str | None:
     precomputed = getattr(machine, "basis", "kernel") == "precomputed"  # columns of X are the basis functions
     if isinstance(machine.kernel_, str) and not precomputed:
         raise ValueError("A machine on precomputed kernel matrices has no samples to compare with; give it a kernel.")
+    if getattr(machine, "_mapped", False):
+        name = type(machine.approximation_).__name__
+        raise ValueError(f"ONNX is for machines with support vectors, not for features of {name}; use landmarks.")
     if not len(machine.support_):
         return None
     if precomputed:
