@@ -1,5 +1,5 @@
-"""Many samples: over landmarks, against scikit-learn's features of landmarks and a linear machine on them; in cells and in
-blocks of rows, against one machine of all samples in memory.
+"""Many samples: over landmarks, against scikit-learn's features of landmarks and a linear machine on them; in cells and
+in blocks of rows, against one machine of all samples in memory.
 """
 
 from functools import partial
