@@ -152,6 +152,7 @@ class SupportVectorMachine(SolverMachine, LandmarkMachine):
                 offsets = problem.offsets(part.a, gradient)
                 found.append(problem.gap(part.a, gradient, offsets) - problem.objective(part.a, gradient))
         return np.array(found)
+
     def _solver_for(self, gram):
         if isinstance(gram, BlocksGram) and isinstance(self.solver, str) and self.solver == "smo":
             return StreamingSMO(memory=self.memory, **self._limits())
