@@ -23,6 +23,7 @@ _ROOMS = (
     "datasets",
     "decomposition",
     "discriminant",
+    "distributed",
     "errors",
     "explanations",
     "features",

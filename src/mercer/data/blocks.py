@@ -74,12 +74,8 @@ class RowBlocks:
         shapes = [block.shape for block in self._all()]
         if not shapes:
             raise ValueError("blocks must hold at least one block, got none.")
+        check_widths(shapes)
         sizes, widths = zip(*shapes, strict=True)
-        if len(set(widths)) > 1:
-            other = next(k for k, width in enumerate(widths) if width != widths[0])
-            raise ValueError(
-                f"blocks must have the same number of features: block 0 has {widths[0]}, block {other} {widths[other]}."
-            )
         self._starts = np.concatenate([[0], np.cumsum(sizes)])
         self.shape = (int(self._starts[-1]), widths[0])
 
@@ -149,16 +145,27 @@ class RowBlocks:
         """All blocks, checked."""
         if self._stream is None:
             return (self._read(k) for k in range(len(self._blocks)))
-        return (_checked(k, block) for k, block in enumerate(self._stream()))
+        return (checked(k, block) for k, block in enumerate(self._stream()))
 
     def _read(self, k: int) -> Any:
-        return _checked(k, self._blocks[k]() if callable(self._blocks[k]) else self._blocks[k])
+        return checked(k, self._blocks[k]() if callable(self._blocks[k]) else self._blocks[k])
 
     def _refuse_change(self, k: int) -> None:
         raise ValueError(f"blocks must be the same ones in every pass, block {k} is not what it was in the first.")
 
 
-def _checked(k: int, block: Any) -> Any:
+def check_widths(shapes: Sequence[tuple[int, int]]) -> None:
+    """Refuse blocks of different numbers of features."""
+    widths = [width for _, width in shapes]
+    if len(set(widths)) > 1:
+        other = next(k for k, width in enumerate(widths) if width != widths[0])
+        raise ValueError(
+            f"blocks must have the same number of features: block 0 has {widths[0]}, block {other} {widths[other]}."
+        )
+
+
+def checked(k: int, block: Any) -> Any:
+    """A block as machines take it."""
     try:
         block = check_array(block, dtype=[np.float64, np.float32], order="C", accept_sparse="csr", input_name="X")
     except (TypeError, ValueError) as error:

@@ -10,7 +10,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer.data import RowBlocks
-from mercer.gram import Gram, LandmarkGram
+from mercer.distributed.engine import is_lazy
+from mercer.distributed.landmark_matrix import DaskLandmarkMatrix
+from mercer.distributed.rows import DaskRows
+from mercer.gram import Gram, LandmarkGram, LandmarkMatrix
 from mercer.kernels import Indexed
 from mercer.kernels.samples import n_samples, take
 from mercer.machines.base import KernelMachine
@@ -100,7 +103,8 @@ class LandmarkMachine(KernelMachine):
         """The Gram matrix; of a precomputed one the landmarks are numbers of columns."""
         if self._precomputed:
             return LandmarkGram(Indexed(X), np.arange(len(X)), landmarks, self.memory, numbers)
-        return LandmarkGram(self.kernel_, X, landmarks, self.memory, numbers)
+        matrix_of = DaskLandmarkMatrix if isinstance(X, DaskRows) else LandmarkMatrix
+        return LandmarkGram(self.kernel_, X, landmarks, self.memory, numbers, matrix_of)
 
     def _candidates(self, weight: np.ndarray, chooser: Any) -> np.ndarray:
         """Ascending numbers of the samples that may become landmarks."""
@@ -158,6 +162,8 @@ class LandmarkMachine(KernelMachine):
         check_is_fitted(self)
         if self.approximation is None:
             raise ValueError("full_certificate is for machines with an approximation; result_ has the certificate.")
+        if is_lazy(X):
+            X = DaskRows(X, self.memory)
         if n_samples(X) != self._n_train:
             raise ValueError(f"X must have the {self._n_train} samples of fit, got {n_samples(X)}.")
         objective, bound, rows = self._duals()
