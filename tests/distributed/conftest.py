@@ -10,7 +10,7 @@ def client():
     distributed = pytest.importorskip("distributed", reason="needs distributed: pip install 'mercer[dask]'")
     known = {"n_workers": 2, "processes": True, "threads_per_worker": 1, "dashboard_address": None}
     with (
-        distributed.LocalCluster(memory_limit="600MiB", **known) as cluster,
+        distributed.LocalCluster(memory_limit="512MiB", **known) as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client

@@ -194,9 +194,9 @@ def test_a_gram_matrix_over_them():
 
 
 def test_workers_are_asked_for_their_room(client):
-    assert engine_module.room() == pytest.approx(engine_module.SHARE * 2 * 600 * 2**20)
+    assert engine_module.room() == pytest.approx(engine_module.SHARE * 2 * 512 * 2**20)
     limits = engine_module.computed([engine_module.task(engine_module.task_memory, memory) for memory in ("auto", 5)])
-    assert limits == [pytest.approx(engine_module.SHARE * 600), 5.0]
+    assert limits == [pytest.approx(engine_module.SHARE * 512), 5.0]
 
 
 def test_products_on_workers(client):

@@ -1,6 +1,7 @@
 """What fitted machines say of Dask collections: lazy, block by block."""
 
 from collections.abc import Callable
+from copy import copy
 from functools import wraps
 from typing import Any
 
@@ -12,6 +13,9 @@ from mercer.extras import require
 from mercer.kernels.samples import n_samples
 
 __all__ = ["by_blocks"]
+
+# What a machine knows of its training samples, one by one, and what it says of others does not need.
+OF_TRAINING = ("result_", "sample_coef_", "slack_", "loo_residuals_", "_targets", "_sample_weight")
 
 
 def by_blocks(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -40,7 +44,7 @@ def _of_blocks(machine: Any, name: str, X: Any, arguments: tuple, named: dict[st
         X = X.rechunk({1: -1})
     parts = X.to_delayed().ravel() if known else X.to_delayed()
     rows = X.chunks[0] if known else [np.nan] * len(parts)
-    shared = task(_itself, (machine, name, arguments, named))
+    shared = task(_itself, (_light(machine), name, arguments, named))
     found = [task(_of_block, shared, part, examples) for part in parts]
     arrays = tuple(
         array.concatenate(
@@ -60,6 +64,14 @@ def _one_row(X: Any) -> Any:
     if is_frame(X):
         return X._meta_nonempty.iloc[:1]
     return np.ones((1, *X.shape[1:]), dtype=X.dtype)
+
+
+def _light(machine: Any) -> Any:
+    """The machine without what grows with the number of its training samples and is not needed."""
+    light = copy(machine)
+    for name in OF_TRAINING:
+        light.__dict__.pop(name, None)
+    return light
 
 
 def _itself(value: Any) -> Any:
