@@ -29,6 +29,8 @@ SOLVERS: dict[str, Callable[[], Solver]] = {
     "SMO most violating pair": lambda: solvers.SMO(pair_rule="violation"),
     "SMO everything": lambda: solvers.SMO(shrinking=False, precision="float64", n_threads=1, memory=1),
     "SimpleSMO": lambda: solvers.SimpleSMO(),
+    "StreamingSMO": lambda: solvers.StreamingSMO(size=20),
+    "StreamingSMO all at once": lambda: solvers.StreamingSMO(),
 }
 
 # Those that prove a small gap, not a small violation.

@@ -32,6 +32,8 @@ class RowBlocks:
     ----------
     shape : (int, int)
         Samples and features of all blocks together.
+    nbytes : int
+        What all of them would take in memory.
 
     See Also
     --------
@@ -71,13 +73,50 @@ class RowBlocks:
             self._stream = blocks
         else:
             self._blocks = list(blocks)
-        shapes = [block.shape for block in self._all()]
-        if not shapes:
+        seen = [measures(block) for block in self._all()]
+        if not seen:
             raise ValueError("blocks must hold at least one block, got none.")
-        check_widths(shapes)
-        sizes, widths = zip(*shapes, strict=True)
+        self._lay_out(seen)
+
+    def _lay_out(self, seen: Sequence[tuple[int, int, int]]) -> None:
+        """Where the blocks lie, from the `measures` of each."""
+        sizes, widths, bytes_of_blocks = zip(*seen, strict=True)
+        if len(set(widths)) > 1:
+            other = next(k for k, width in enumerate(widths) if width != widths[0])
+            raise ValueError(
+                f"blocks must have the same number of features: block 0 has {widths[0]}, block {other} {widths[other]}."
+            )
         self._starts = np.concatenate([[0], np.cumsum(sizes)])
         self.shape = (int(self._starts[-1]), widths[0])
+        self.nbytes = int(sum(bytes_of_blocks))
+
+    @classmethod
+    def from_array(cls, array: Any, rows: int = 65_536) -> "RowBlocks":
+        """The rows of an array that is in memory or mapped into it, so many at a time.
+
+        Parameters
+        ----------
+        array : array of shape (n, n_features)
+            Such as ``numpy.load(file, mmap_mode="r")``.
+        rows : int >= 1, default=65536
+            How many rows a block has.
+
+        Returns
+        -------
+        RowBlocks
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer.data import RowBlocks
+        >>> [len(block) for _, block in RowBlocks.from_array(np.zeros((5, 2)), rows=2)]
+        [2, 2, 1]
+        """
+
+        def reader(start: int) -> Callable[[], Block]:
+            return lambda: array[start : start + rows]
+
+        return cls([reader(start) for start in range(0, array.shape[0], rows)])
 
     @classmethod
     def from_parquet(cls, path: Any, columns: Sequence[str] | None = None) -> "RowBlocks":
@@ -130,6 +169,8 @@ class RowBlocks:
     def __getitem__(self, rows: np.ndarray) -> Any:
         """Some rows, by their numbers, in one piece."""
         rows = np.asarray(rows)
+        if not len(rows):
+            return next(iter(self))[1][:0]
         order = np.argsort(rows, kind="stable")
         parts = []
         stream = None if self._stream is None else (block for _, block in self)
@@ -154,14 +195,10 @@ class RowBlocks:
         raise ValueError(f"blocks must be the same ones in every pass, block {k} is not what it was in the first.")
 
 
-def check_widths(shapes: Sequence[tuple[int, int]]) -> None:
-    """Refuse blocks of different numbers of features."""
-    widths = [width for _, width in shapes]
-    if len(set(widths)) > 1:
-        other = next(k for k, width in enumerate(widths) if width != widths[0])
-        raise ValueError(
-            f"blocks must have the same number of features: block 0 has {widths[0]}, block {other} {widths[other]}."
-        )
+def measures(block: Any) -> tuple[int, int, int]:
+    """Rows, features and bytes of a block."""
+    parts = (block.data, block.indices, block.indptr) if issparse(block) else (block,)
+    return (*block.shape, int(sum(part.nbytes for part in parts)))
 
 
 def checked(k: int, block: Any) -> Any:

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array, issparse, vstack
 from sklearn.utils.validation import check_array
 
 from mercer.data import RowBlocks
-from mercer.data.blocks import check_widths, checked
+from mercer.data.blocks import checked, measures
 from mercer.distributed.engine import computed, is_lazy, kept, room, task
 from mercer.extras import require
 from mercer.kernels.samples import n_samples
@@ -31,8 +31,8 @@ class DaskRows(RowBlocks):
 
     Attributes
     ----------
-    shape : (int, int)
-        Samples and features of all blocks together.
+    shape, nbytes : (int, int), int
+        Samples and features of all blocks together, and what they would take in memory.
     sizes : list of int
         Rows of every block. Those without any are left out.
 
@@ -59,18 +59,15 @@ class DaskRows(RowBlocks):
         keeping = known <= room(memory)
         if keeping:
             parts = kept(parts)
-        shapes = computed([task(_measures, part) for part in parts])
-        check_widths([shape for shape, _ in shapes])
-        if not keeping and sum(size for _, size in shapes) <= room(memory):
+        seen = computed([task(measures, part) for part in parts])
+        if not keeping and sum(size for _, _, size in seen) <= room(memory):
             parts = kept(parts)
-        used = [k for k, (shape, _) in enumerate(shapes) if shape[0]]
+        used = [k for k, (rows, _, _) in enumerate(seen) if rows]
         if not used:
-            raise ValueError(f"Found array with 0 sample(s) (shape={shapes[0][0]}) while a minimum of 1 is required.")
-        self.parts = [parts[k] for k in used]
-        self.sizes = [shapes[k][0][0] for k in used]
+            raise ValueError(f"Found array with 0 sample(s) (shape={seen[0][:2]}) while a minimum of 1 is required.")
+        self._lay_out([seen[k] for k in used])
+        self.parts, self.sizes = [parts[k] for k in used], [seen[k][0] for k in used]
         self._stream, self._blocks = None, self.parts
-        self._starts = np.concatenate([[0], np.cumsum(self.sizes)])
-        self.shape = (int(self._starts[-1]), shapes[0][0][1])
 
     def places(self, rows: np.ndarray | None = None) -> Iterator[tuple[int, slice, np.ndarray | None]]:
         """Blocks that have some of the samples, by their ascending numbers, None: all.
@@ -144,12 +141,6 @@ def _as_rows(k: int, part: Any) -> Any:
     if n_samples(part):
         return checked(k, part)
     return check_array(part, ensure_min_samples=0, dtype=np.float64, accept_sparse="csr")
-
-
-def _measures(block: Any) -> tuple[tuple[int, int], int]:
-    """Shape, and bytes."""
-    arrays = (block.data, block.indices, block.indptr) if issparse(block) else (block,)
-    return block.shape, sum(part.nbytes for part in arrays)
 
 
 def _on_block(function: Callable[..., Any], block: Any, size: int, arguments: tuple) -> Any:

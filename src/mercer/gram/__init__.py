@@ -6,6 +6,7 @@ samples: `Expansion`, `distances`, `mmd_test`, ...; for a stored matrix there is
 """
 
 from mercer.gram.alignments import alignment, alignment_gradient, centered_alignment, ideal_kernel
+from mercer.gram.blocks import BlocksGram
 from mercer.gram.centering import center, normalize
 from mercer.gram.designs import Design, KernelDesign, MatrixDesign, StackedDesign, kernel_design
 from mercer.gram.diagnosis import Diagnosis, Finding, diagnose
@@ -26,6 +27,7 @@ from mercer.gram.stacks import GramStack
 from mercer.gram.two_samples import TwoSampleTest, mmd, mmd_test, squared_mmd
 
 __all__ = [
+    "BlocksGram",
     "Centrality",
     "Design",
     "Diagnosis",

@@ -4,7 +4,9 @@ A `Gram` knows its size and gives rows, its diagonal and products. Whether the n
 by native loops when they are needed, or come from Python in blocks is its own affair.
 """
 
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -94,6 +96,18 @@ class Gram(ABC):
         """rows @ K[:, at] in float64, for sparse rows of coefficients over all samples: decision functions at some."""
         support = np.unique(rows.indices)
         return self.dot_part(at, support, csr_array(rows[:, support].T)).T
+
+    def room(self, memory: float | str) -> int:
+        """How many samples may be worked on together within so many megabytes, see `restricted`."""
+        return math.isqrt(memory_budget(memory) // np.dtype(np.float64).itemsize)
+
+    def restricted(self, which: np.ndarray) -> "Gram":
+        """The kernel matrix of some samples, which is in memory or made of what is."""
+        return MatrixGram.of_checked(self.square(which), True if self._promise else None)
+
+    def streamed(self, rows: csr_array) -> Iterator[tuple[slice, np.ndarray]]:
+        """K @ rows.T for sparse rows of coefficients, as stretches of samples and what adds up to their values."""
+        yield slice(0, self.n), self.values_at(rows, np.arange(self.n)).T
 
     @cached_property
     def definite(self) -> bool:

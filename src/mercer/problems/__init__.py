@@ -12,6 +12,7 @@ from mercer.problems.regression import epsilon_tube, nu_tube, pinball
 from mercer.problems.regularized import RegularizedProblem
 from mercer.problems.simplex import BlockSimplexProblem
 from mercer.problems.sparse_bayes import Gamma, SparseBayesProblem
+from mercer.problems.standing import Standing
 from mercer.problems.structured import Planes, StructuredProblem
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "RegularizedProblem",
     "Simplex",
     "SparseBayesProblem",
+    "Standing",
     "StructuredProblem",
     "WeightSet",
     "crammer_singer",

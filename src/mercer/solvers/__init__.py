@@ -28,6 +28,7 @@ from mercer.solvers.smo import SMO
 from mercer.solvers.sparse import SparseNewton
 from mercer.solvers.sparse_bayes import EvidenceHistory, SparseBayes, SparseBayesResult
 from mercer.solvers.spd import SystemResult, solve_spd
+from mercer.solvers.streaming import StreamingSMO
 from mercer.solvers.subgradient import PrimalSubgradient
 
 __all__ = [
@@ -62,6 +63,7 @@ __all__ = [
     "SparseBayes",
     "SparseBayesResult",
     "SparseNewton",
+    "StreamingSMO",
     "SystemResult",
     "certify",
     "combine",

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from mercer.data import RowBlocks
 from mercer.kernels.vectors.base import measure
 from mercer.sums import inner
 
@@ -28,6 +29,25 @@ def gamma_from_data(word: str, X: Any, w: np.ndarray, over: str = "l2") -> float
     if word == "auto":
         return 1.0 / X.shape[1]
     return inverse(X.shape[1] * _variance(X, w) if word == "scale" else typical(word, X, w, over))
+
+
+def gamma_of_blocks(X: RowBlocks, w: np.ndarray) -> float:
+    """gamma="scale" of rows in blocks: what `gamma_from_data` finds for all of them together, up to rounding.
+
+    Means and squares about them are merged block by block, without the differences of large sums.
+    """
+    entries = mean = squares = 0.0
+    for start, block in X:
+        part = w[start : start + block.shape[0]]
+        if not part.any():
+            continue
+        block = block.astype(np.float64, copy=False)
+        more = float(part.sum()) * block.shape[1]
+        of_block = inner(part, np.asarray(block.sum(axis=1)).ravel()) / more
+        away = of_block - mean
+        squares += more * _variance(block, part) + away**2 * entries * more / (entries + more)
+        entries, mean = entries + more, mean + away * more / (entries + more)
+    return inverse(X.shape[1] * squares / entries)
 
 
 def typical(word: str, X: Any, w: np.ndarray, over: str = "l2") -> float:
