@@ -182,6 +182,11 @@ class RowBlocks:
         together = csr_array(vstack(parts)) if any(map(issparse, parts)) else np.concatenate(parts)
         return together[np.argsort(order)]
 
+    def mapped(self, function: Callable[..., Any], *values: np.ndarray) -> Iterable[Any]:
+        """function(block, *its entries of values) of every block, in their order."""
+        for start, block in self:
+            yield function(block, *(entries[start : start + block.shape[0]] for entries in values))
+
     def _all(self) -> Iterator[Any]:
         """All blocks, checked."""
         if self._stream is None:

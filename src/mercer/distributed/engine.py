@@ -8,7 +8,7 @@ from mercer.extras import require
 from mercer.gram.memory import memory_budget
 from mercer.threads import limit_threads, one_blas_thread
 
-__all__ = ["computed", "is_lazy", "kept", "room", "task", "task_memory"]
+__all__ = ["computed", "is_lazy", "kept", "room", "sent_once", "task", "task_memory"]
 
 # The part of the workers' memory that samples, and kernel values that are stored, may take each.
 SHARE = 0.3
@@ -29,6 +29,11 @@ def task(function: Callable[..., Any], *arguments: Any) -> Any:
     delayed = require("dask", "A machine on Dask collections").delayed
     key = f"{function.__name__.strip('_')}-{uuid4().hex}"
     return delayed(_on_one_thread, pure=False, traverse=False)(function, *arguments, dask_key_name=key)
+
+
+def sent_once(value: Any) -> Any:
+    """A value that several calls take."""
+    return task(_itself, value)
 
 
 def computed(tasks: Sequence[Any]) -> list[Any]:
@@ -62,6 +67,10 @@ def task_memory(memory: float | str) -> float | str:
         return memory
     most = SHARE * limit / worker.state.nthreads / 2**20
     return most if isinstance(memory, str) else min(float(memory), most)
+
+
+def _itself(value: Any) -> Any:
+    return value
 
 
 def _on_one_thread(function: Callable[..., Any], *arguments: Any) -> Any:

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.distributed.engine import computed, kept, room, task
-from mercer.distributed.rows import DaskRows
+from mercer.distributed.engine import computed, kept, room, sent_once, task
+from mercer.distributed.rows import Arguments, DaskRows
 from mercer.gram.landmark_matrix import CHEAP_FEATURES, LandmarkMatrix
 from mercer.kernels.base import Kernel
 from mercer.kernels.samples import in_full, n_samples, take
@@ -73,7 +73,7 @@ class DaskLandmarkMatrix(LandmarkMatrix):
         """What tasks need besides their block: the matrix of no samples, with the workers."""
         none = LandmarkMatrix(self.kernel, take(self.Z, slice(0)), self.Z)
         none.single, none._centre = self.single, self._centre
-        return kept([task(_itself, none)])[0]
+        return kept([sent_once(none)])[0]
 
     def in_single(self):
         other = super().in_single()
@@ -108,19 +108,20 @@ class DaskLandmarkMatrix(LandmarkMatrix):
     # --- sums of features ---------------------------------------------------------------------------------
 
     def lower_moments(self, c, rows=None):
-        sums = [made for _, made in self._tasks("lower_moments", rows, lambda place, own: (c[place], own))]
+        given = self._given("lower_moments", lambda place, own: (c[place], own))
+        sums = [made for _, made in self.X.each(_product, given, rows)]
         while len(sums) > 1:  # m x m numbers each: they do not all fit here
             sums = [task(_added, *sums[k : k + ADDED_AT_ONCE]) for k in range(0, len(sums), ADDED_AT_ONCE)]
         return np.asfortranarray(computed(sums)[0]) if sums else np.zeros((self.shape[1],) * 2, order="F")
 
     def squares(self, triangle, c, rows=None):
-        triangle, total = task(_itself, triangle), np.zeros(self.shape[1])
+        triangle, total = sent_once(triangle), np.zeros(self.shape[1])
         for _, part in self._parts("squares", rows, lambda place, own: (triangle, c[place], own)):
             total += part
         return total
 
     def norms(self, triangle):
-        triangle = task(_itself, triangle)
+        triangle = sent_once(triangle)
         return self._side_by_side("norms", None, lambda place, own: (triangle,))
 
     # --- kernel values of the samples themselves ------------------------------------------------------------
@@ -139,18 +140,12 @@ class DaskLandmarkMatrix(LandmarkMatrix):
 
     # --- tasks --------------------------------------------------------------------------------------------
 
-    def _tasks(self, method: str, rows: np.ndarray | None, arguments: Any) -> list[tuple[slice, Any]]:
-        """A task for every block with some of the samples, with the place of these."""
-        return self.X.each(
-            _product,
-            lambda k, place, own: (self._local, self._values[k], method, arguments(place, own)),
-            rows,
-        )
+    def _given(self, method: str, arguments: Any) -> Arguments:
+        return lambda k, place, own: (self._local, self._values[k], method, arguments(place, own))
 
     def _parts(self, method: str, rows: np.ndarray | None, arguments: Any) -> list[tuple[slice, Any]]:
         """What a method of the blocks' matrices returns, with the places."""
-        tasks = self._tasks(method, rows, arguments)
-        return list(zip([place for place, _ in tasks], computed([made for _, made in tasks]), strict=True))
+        return self.X.found(_product, self._given(method, arguments), rows)
 
     def _side_by_side(
         self, method: str, rows: np.ndarray | None, arguments: Any, shape: tuple[int, ...] = ()
@@ -168,10 +163,6 @@ def _product(X: Any, local: LandmarkMatrix, stored: np.ndarray | None, method: s
 
 def _all_values(X: Any, local: LandmarkMatrix) -> np.ndarray:
     return local.over(X).some(np.arange(X.shape[0]))
-
-
-def _itself(value: Any) -> Any:
-    return value
 
 
 def _added(*parts: np.ndarray) -> np.ndarray:

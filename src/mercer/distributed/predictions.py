@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.distributed.engine import is_lazy, task
+from mercer.distributed.engine import is_lazy, sent_once, task
 from mercer.distributed.rows import is_frame
 from mercer.extras import require
 from mercer.kernels.samples import n_samples
@@ -44,7 +44,7 @@ def _of_blocks(machine: Any, name: str, X: Any, arguments: tuple, named: dict[st
         X = X.rechunk({1: -1})
     parts = X.to_delayed().ravel() if known else X.to_delayed()
     rows = X.chunks[0] if known else [np.nan] * len(parts)
-    shared = task(_itself, (_light(machine), name, arguments, named))
+    shared = sent_once((_light(machine), name, arguments, named))
     found = [task(_of_block, shared, part, examples) for part in parts]
     arrays = tuple(
         array.concatenate(
@@ -72,10 +72,6 @@ def _light(machine: Any) -> Any:
     for name in OF_TRAINING:
         light.__dict__.pop(name, None)
     return light
-
-
-def _itself(value: Any) -> Any:
-    return value
 
 
 def _of_block(shared: tuple, block: Any, examples: tuple) -> tuple:

@@ -15,6 +15,9 @@ from mercer.kernels.samples import n_samples
 
 __all__ = ["DaskRows", "in_memory", "is_frame"]
 
+Arguments = Callable[[int, slice, np.ndarray | None], tuple]
+"""From what `DaskRows.places` yields to what a task is given besides its block."""
+
 
 class DaskRows(RowBlocks):
     """Vectors in the blocks of a Dask array, or the partitions of a Dask data frame.
@@ -83,10 +86,7 @@ class DaskRows(RowBlocks):
                 yield k, slice(begin, end), np.asarray(rows[begin:end]) - first
 
     def each(
-        self,
-        function: Callable[..., Any],
-        arguments: Callable[[int, slice, np.ndarray | None], tuple] = lambda k, place, own: (),
-        rows: np.ndarray | None = None,
+        self, function: Callable[..., Any], arguments: Arguments, rows: np.ndarray | None = None
     ) -> list[tuple[slice, Any]]:
         """A task for every block in `places`, with its place: function(block, *arguments(number, place, own))."""
         return [
@@ -94,11 +94,22 @@ class DaskRows(RowBlocks):
             for k, place, own in self.places(rows)
         ]
 
+    def found(
+        self, function: Callable[..., Any], arguments: Arguments, rows: np.ndarray | None = None
+    ) -> list[tuple[slice, Any]]:
+        """What the tasks of `each` return."""
+        tasks = self.each(function, arguments, rows)
+        return list(zip([place for place, _ in tasks], computed([made for _, made in tasks]), strict=True))
+
+    def mapped(self, function, *values):
+        found = self.found(function, lambda k, place, own: tuple(entries[place] for entries in values))
+        return [one for _, one in found]
+
     def __getitem__(self, rows: Any) -> Any:
         rows = np.asarray(rows)
         order = np.argsort(rows, kind="stable")
-        tasks = [made for _, made in self.each(_taken, lambda k, place, own: (own,), rows[order])]
-        parts = computed(tasks) or [np.empty((0, self.shape[1]))]
+        found = self.found(_taken, lambda k, place, own: (own,), rows[order])
+        parts = [part for _, part in found] or [np.empty((0, self.shape[1]))]
         together = csr_array(vstack(parts)) if any(map(issparse, parts)) else np.concatenate(parts)
         return together[np.argsort(order)]
 
