@@ -39,6 +39,9 @@ ROUGH_SOLVERS: dict[str, Callable[[], Solver]] = {"PrimalSubgradient": lambda: s
 # Those that refuse indefinite kernel matrices.
 DEFINITE_SOLVERS = (solvers.InteriorPoint,)
 
+# Those that work on the samples of several problems together, so that each ends elsewhere within its gap than alone.
+SHARING_SOLVERS = (solvers.StreamingSMO,)
+
 # Solvers of `JointProblem`.
 JOINT_SOLVERS: dict[str, Callable[[], solvers.BlockDescent]] = {
     "BlockDescent": lambda: solvers.BlockDescent(),

@@ -17,6 +17,7 @@ from registry import (
     LP_SOLVERS,
     REGULARIZED_SOLVERS,
     ROUGH_SOLVERS,
+    SHARING_SOLVERS,
     SOLVERS,
     SPARSE_BAYES_SOLVERS,
     SPARSE_SOLVERS,
@@ -211,5 +212,9 @@ def test_solve_many_is_solve_one_by_one(make):
     problems, starts = several_problems(VectorGram(RBF(gamma=0.5), labelled(90)[0]))
     together = make().solve_many(problems, starts)
     for problem, start, result in zip(problems, starts, together, strict=True):
-        assert_same_bits(make().solve(problem, start), result)
+        alone = make().solve(problem, start)
+        if isinstance(make(), SHARING_SOLVERS):
+            assert abs(alone.objective - result.objective) <= alone.gap + result.gap + 1e-9 * abs(alone.objective)
+        else:
+            assert_same_bits(alone, result)
     assert make().solve_many([]) == []

@@ -64,9 +64,14 @@ class BlocksGram(Gram):
         """Whether the kernel promises it: to find out takes the whole matrix."""
         return self._promise
 
-    def room(self, memory):
-        bytes_of_one = max(1.0, COPIES * self.X.nbytes / max(1, self.n))
+    @staticmethod
+    def room_for(X: RowBlocks, memory: float | str) -> int:
+        """How many samples may be worked on together within so many megabytes."""
+        bytes_of_one = max(1.0, COPIES * X.nbytes / len(X))
         return int(memory_budget(memory) / SHARE_OF_SAMPLES / bytes_of_one)
+
+    def room(self, memory):
+        return self.room_for(self.X, memory)
 
     def restricted(self, which):
         return make_gram(self.kernel, self.X[which], self.memory)

@@ -270,6 +270,8 @@ class KernelMachine(Machine):
 
     def _signs(self, X: Any) -> np.ndarray:
         """Numbers of the sign of the one decision function there is, for predictions."""
+        if isinstance(X, RowBlocks):
+            return np.concatenate([self._signs(block) for _, block in X])
         if self._precomputed or not hasattr(self, "support_") or not len(self.support_):
             return self._raw_decision(X)[:, 0]
         with limit_threads(self.n_threads):

@@ -11,7 +11,7 @@ from mercer import _native
 from mercer.errors import NotSeparableError
 from mercer.gram.memory import check_memory, memory_budget
 from mercer.parameters import Choice, Number, check_parameters
-from mercer.problems import DualProblem, DualProblems, hull_distance
+from mercer.problems import DualProblem, DualProblems, Standing, hull_distance
 from mercer.segments import Segments
 from mercer.solvers.base import Callback, History, Progress, SolverResult, SolverResults
 from mercer.threads import effective_n_threads
@@ -363,7 +363,7 @@ def _unit(problem: DualProblem, result: SolverResult) -> float:
     return problem.unit(result.a, result.offsets)
 
 
-def is_flat(problem: DualProblem, result: SolverResult) -> bool:
+def is_flat(problem: DualProblem, result: SolverResult | Standing) -> bool:
     """Whether w is nothing but what the solver has not yet removed: see `negligible`."""
     if problem.linear.any():
         return False

@@ -21,8 +21,8 @@ PART_ACCURACY, LAST_ACCURACY = 0.1, 0.3
 # Smaller parts than that are not worth a pass.
 SMALLEST_PART = 256
 # Some samples stand for all at first: how exactly their problem is solved, with how many steps for a variable, and
-# which share of all variables their functions leave undecided.
-FIRST_TOL, FIRST_STEPS, UNDECIDED, SEED = 0.1, 20, 0.01, 0
+# which share of all variables their functions leave undecided, be the band not narrower than this part of all slopes.
+FIRST_TOL, FIRST_STEPS, UNDECIDED, NARROWEST, SEED = 0.1, 20, 0.01, 1e-3, 0
 # How often a smaller violation may be asked for, each time by this factor, until gap and violation are as wanted; so
 # often a part may bring nothing, too.
 TIGHTENINGS, TIGHTER = 12, 0.2
@@ -38,9 +38,9 @@ class StreamingSMO(SMO):
     1. one pass over all samples brings the decision values :math:`f = K (s a)` up to date, by the multipliers that have
        changed; from them follow objective, bound, gap and violation over all samples (`mercer.problems.Standing`);
     2. if these are as good as wanted, this is the certificate;
-    3. the samples that violate the optimality conditions most, those between the bounds and those next to the margin
-       are fetched, as many as there is room for. All others stay where they are, be it at zero or at the upper bound:
-       what these add to the gradient is a constant vector;
+    3. the samples that violate the optimality conditions most and those next to the margin are fetched, as many as
+       there is room for, and all whose multipliers are between their bounds. All others stay where they are, be it at
+       zero or at the upper bound: what these add to the gradient is a constant vector;
     4. `SMO` solves the problem of those from the point where they are.
 
     Parameters
@@ -51,7 +51,8 @@ class StreamingSMO(SMO):
     gap_tol : float > 0 or None, default=None
         Largest relative duality gap; None leaves it to `tol`.
     size : int >= 2 or None, default=None
-        Most samples that are worked on together; None: as many as `memory` has room for. More means fewer passes.
+        So many samples at least are worked on together; None: as many as `memory` has room for. More means fewer
+        passes.
     pair_rule, shrinking, precision
         As those of `SMO`.
     memory : float > 0 or "auto", default="auto"
@@ -78,8 +79,9 @@ class StreamingSMO(SMO):
     finitely many rounds [1]_ [2]_.
 
     A pass takes n kernel values for each multiplier that has changed, and reads the samples twice. Memory is O(n) and
-    what the samples take that are worked on; several problems, such as pairs of classes, share samples and passes.
-    Results do not depend on the threads. They depend on the size of the parts within the gap.
+    what the samples take that are worked on: the budget, or the support vectors between their bounds. Several problems,
+    such as pairs of classes, share samples and passes. Results do not depend on the threads. They depend on the size of
+    the parts within the gap.
 
     References
     ----------
@@ -259,7 +261,8 @@ class _Run:
         for k, (problem, result) in enumerate(zip(problems, found, strict=True)):
             plus, minus = result.offsets
             slope = problem.sign * (self.f[self.parts[k]] + np.where(problem.sign > 0, plus, minus)) + problem.linear
-            guess[self.parts[k]] = problem.feasible(_response(problem, slope))
+            # Once to find the level, and again for the digits that numbers far beyond the bounds have cost.
+            guess[self.parts[k]] = problem.feasible(problem.feasible(_response(problem, slope)))
         return guess
 
     # --- the run ------------------------------------------------------------------------------------------
@@ -335,7 +338,7 @@ class _Run:
         ]
         tol = max(min(wanted), np.finfo(float).tiny)
         # Once it has brought nothing, float32 may be in the way.
-        exact = {"precision": "float64"} if self.tightenings[still].any() else {}
+        exact: dict[str, Any] = {"precision": "float64"} if self.tightenings[still].any() else {}
         a = self.a.copy()
         found = self._smo(tol, **exact).solve_many(parts, starts, self._callback(still))
         for k, place, result in zip(still, places, found, strict=True):
@@ -346,11 +349,16 @@ class _Run:
         self.move_to(a)
 
     def _samples(self, still: list[int]) -> np.ndarray:
-        """The samples to work on, ascending: the worst of every problem; of a hard margin all with a multiplier."""
+        """The samples to work on, ascending: the worst of every problem, and all between their bounds.
+
+        These depend on each other: the objective would crawl if some had to stay while others move. The model will keep
+        them anyway.
+        """
         share = max(2, self.size // len(still))
-        chosen = [self.standing(k).problem.index[self.standing(k).worst(share)] for k in still]
-        # What stays would be part of the question whether there is a margin at all.
-        chosen += [s.problem.index[s.a > 0] for s in map(self.standing, still) if s.problem.hard]
+        chosen = []
+        for standing in map(self.standing, still):
+            problem, a = standing.problem, standing.a
+            chosen += [problem.index[standing.worst(share)], problem.index[(a > 0) & (a < problem.upper)]]
         return np.unique(np.concatenate(chosen))
 
     def _smo(self, tol: float, max_iter: int | None = None, **parameters: Any) -> SMO:
@@ -430,6 +438,7 @@ def _response(problem: DualProblem, slope: np.ndarray) -> np.ndarray:
         a = np.where(problem.ridge > 0, -slope / problem.ridge, 0.0)
     if bounded.any():
         upper = problem.upper[bounded]
-        width = 2.0 * float(np.quantile(np.abs(slope[bounded]), UNDECIDED)) or 1.0
+        size = np.abs(slope[bounded])
+        width = 2.0 * max(float(np.quantile(size, UNDECIDED)), NARROWEST * float(size.max())) or 1.0
         a[bounded] = 0.5 * upper - slope[bounded] * float(upper.mean()) / width
     return a

@@ -8,7 +8,10 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.gram import Gram, LandmarkGram
+from mercer.data import RowBlocks
+from mercer.gram import BlocksGram, Gram, LandmarkGram, memory_budget
+from mercer.gram.blocks import resolved_on_blocks
+from mercer.kernels import as_kernel
 from mercer.kernels.samples import n_samples
 from mercer.machines import LandmarkMachine, Machine
 from mercer.parameters import Choice, Number
@@ -20,6 +23,7 @@ from mercer.solvers import (
     SimpleSMO,
     Solver,
     SolverResult,
+    StreamingSMO,
     combine,
     warn_unless_solved,
 )
@@ -53,6 +57,10 @@ class SolverMachine(Machine):
     def _solver(self) -> Solver:
         """The solver that the parameters ask for."""
 
+    def _solver_for(self, gram: Gram) -> Solver:
+        """The solver for problems over this matrix."""
+        return self._solver()
+
     def _limits(self) -> dict[str, Any]:
         """What every solver is told: how exact the solution is to be, and what it may take."""
         names = ("tol", "gap_tol", "max_iter", "max_seconds", "n_threads")
@@ -71,7 +79,7 @@ class SolverMachine(Machine):
 
         The last `n_further` of them, such as folds, always start afresh.
         """
-        solver = self._solver()
+        solver = self._solver_for(problems[0].gram)
         if isinstance(problems, DualProblems):
             sizes, some = problems.parts.sizes.tolist(), problems[:1]  # they are of one kind
         else:
@@ -112,6 +120,32 @@ class SupportVectorMachine(SolverMachine, LandmarkMachine):
                 return LinearSolver(**self._limits())
             return SMO(memory=self.memory, **self._limits())
         return self._given_solver(SOLVERS)
+
+    def _solver_for(self, gram):
+        if isinstance(gram, BlocksGram) and isinstance(self.solver, str) and self.solver == "smo":
+            return StreamingSMO(memory=self.memory, **self._limits())
+        return super()._solver_for(gram)
+
+    # --- samples beyond memory ------------------------------------------------------------------------------
+
+    def _reads_blocks(self) -> bool:
+        on_vectors = not self._precomputed and as_kernel(self.kernel).domain in ("vectors", "any")
+        return on_vectors or super()._reads_blocks()
+
+    def _take_samples(self, X: Any, y: Any = "no_validation", **check_y: Any) -> Any:
+        mapped = isinstance(X, np.memmap) and X.ndim == 2 and self.approximation is None
+        mapped = mapped and self._vectors() and self._reads_blocks()
+        if mapped and X.nbytes > memory_budget(self.memory):
+            X = RowBlocks.from_array(X)  # solvers would make a copy in their working precision
+        return super()._take_samples(X, y, **check_y)
+
+    def _make_gram(self, X: Any, weight: np.ndarray) -> Gram:
+        if not isinstance(X, RowBlocks) or self.approximation is not None:
+            return super()._make_gram(X, weight)
+        if len(X) <= BlocksGram.room_for(X, self.memory):
+            return super()._make_gram(X[np.arange(len(X))], weight)
+        self.kernel_ = resolved_on_blocks(as_kernel(self.kernel), X, weight)
+        return BlocksGram(self.kernel_, X, self.memory)
 
     def _keep_model(
         self,

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.gram import Gram
+from mercer.gram import BlocksGram, Gram
 from mercer.multiclass import JointScheme
 from mercer.problems import JointProblem
 from mercer.solvers import BlockDescent, JointResult
@@ -64,6 +64,11 @@ class JointlyLabelled(Schemed):
 
         Only the first starts warm.
         """
+        if isinstance(gram, BlocksGram):
+            raise ValueError(
+                "multi_class must be a scheme of several machines for more samples than memory has room for, got "
+                f"{self.multi_class!r}, whose one objective needs them in memory."
+            )
         solved, solver = [], self._solver()
         for k, (codes, weight) in enumerate(lessons):
             index = np.flatnonzero(codes >= 0)

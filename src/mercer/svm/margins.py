@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.calibration.calibration import pairs_of
 from mercer.calibration.folds import HeldOut
+from mercer.data import RowBlocks
 from mercer.gram import Gram
 from mercer.kernels.samples import n_samples, row_blocks, take
 from mercer.multiclass import JointScheme, OwnMachines, Plan, Scheme, Tasks
@@ -289,6 +290,8 @@ class MarginClassifier(ClassifierMixin, JointlyLabelled, Probabilities, SupportV
 
     def _scores(self, X: Any) -> np.ndarray:
         """One score per class, shape (n, n_classes)."""
+        if isinstance(X, RowBlocks):
+            return np.concatenate([self._scores(block) for _, block in X])
         with limit_threads(self.n_threads):
             X, Y = self._compared(self._check_new(X))
             kernel = None if Y is None else self.kernel_

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.data import RowBlocks
 from mercer.gram import Gram
 from mercer.kernels.samples import in_full
 from mercer.machines import KernelDetector, Landmarks
@@ -349,6 +350,8 @@ class SVDD(NoveltyDetector):
         -------
         ndarray of shape (n,)
         """
+        if isinstance(X, RowBlocks):
+            return np.concatenate([self.score_samples(block) for _, block in X])
         toward_centre = self._raw_decision(X)[:, 0] - self.intercept_[0]
         if diagonal is None:
             diagonal = self._diagonal if self._precomputed else self.kernel_.diag(in_full(self._check_new(X)))
