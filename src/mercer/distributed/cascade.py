@@ -215,8 +215,16 @@ class _Tree:
         parts = []
         for problem in self.problems:
             which = np.flatnonzero((problem.index >= place.start) & (problem.index < place.stop))
-            arrays = [getattr(problem, name)[which] for name in ("sign", "linear", "upper", "ridge")]
-            parts.append(Part(which, problem.index[which] - place.start, *arrays, np.zeros(len(which))))  # type: ignore[call-arg]
+            whole = Part(
+                np.arange(len(problem.index)),
+                problem.index - place.start,
+                problem.sign,
+                problem.linear,
+                problem.upper,
+                problem.ridge,
+                np.zeros(len(problem.index)),
+            )
+            parts.append(whole.some(which))
         return parts
 
 

@@ -234,6 +234,9 @@ class MultipleKernels(SupportVectorMachine):
 
     # --- the fit ------------------------------------------------------------------------------------------
 
+    def _reads_blocks(self) -> bool:
+        return False
+
     def _take_samples(self, X: Any, y: Any = "no_validation", **check_y: Any) -> Any:
         taken = super()._take_samples(X, y, **check_y)
         self._targets = None if isinstance(y, str) else taken[1]
