@@ -11,6 +11,7 @@ import pytest
 import mercer
 from mercer.compat.onnx import to_onnx
 from mercer.data import Graph
+from mercer.distributed import DaskRows
 from mercer.extras import EXTRA_OF
 from mercer.plots import DecisionDisplay
 from mercer.solvers import InteriorPoint
@@ -18,6 +19,7 @@ from mercer.solvers import InteriorPoint
 X, Y = np.arange(8.0)[:, np.newaxis], np.arange(8) > 3
 NEEDS = {
     "clarabel": lambda: mercer.SVC(solver=InteriorPoint()).fit(X, Y),
+    "dask": lambda: DaskRows(X),
     "matplotlib": lambda: DecisionDisplay.from_estimator(mercer.SVC().fit(X, Y), X, Y),
     "networkx": lambda: Graph.from_networkx(None),
     "onnx": lambda: to_onnx(mercer.SVC().fit(X, Y)),
@@ -47,7 +49,7 @@ def test_every_package_is_tried():
     assert EXTRA_OF.keys() == {*NEEDS, *OF_COMMAND}
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     for package, extra in EXTRA_OF.items():
-        assert any(line.startswith(f"{package}>=") for line in project["optional-dependencies"][extra])
+        assert any(line.startswith((f"{package}>=", f"{package}[")) for line in project["optional-dependencies"][extra])
 
 
 def test_everything_imports_without_extras():

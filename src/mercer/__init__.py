@@ -24,6 +24,7 @@ _ROOMS = (
     "datasets",
     "decomposition",
     "discriminant",
+    "distributed",
     "errors",
     "explanations",
     "features",

@@ -7,6 +7,7 @@ from . import data as data
 from . import datasets as datasets
 from . import decomposition as decomposition
 from . import discriminant as discriminant
+from . import distributed as distributed
 from . import errors as errors
 from . import explanations as explanations
 from . import features as features

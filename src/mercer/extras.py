@@ -9,6 +9,7 @@ __all__ = ["require"]
 EXTRA_OF = {
     "clarabel": "conic",
     "click": "cli",
+    "dask": "dask",
     "matplotlib": "plots",
     "networkx": "graphs",
     "onnx": "onnx",

@@ -1,7 +1,7 @@
 """How many threads a native call may use."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -12,7 +12,7 @@ from typing import Any
 import joblib
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["effective_n_threads", "limit_threads", "one_blas_thread"]
+__all__ = ["effective_n_threads", "limit_threads", "n_workers", "one_blas_thread", "side_by_side_elsewhere"]
 
 # What `limit_threads` has set for the code it encloses; each Python thread has a value of its own.
 _limit: ContextVar[int | None] = ContextVar("mercer_n_threads", default=None)
@@ -45,6 +45,33 @@ def effective_n_threads(n_threads: int | None = None) -> int:
     if not isinstance(n_threads, Integral) or isinstance(n_threads, bool) or n_threads < -1 or n_threads == 0:
         raise ValueError(f"n_threads must be None, -1 (all cores) or an int >= 1, got {n_threads!r}.")
     return _cores() if n_threads == -1 else int(n_threads)
+
+
+def n_workers() -> int:
+    """How many tasks the joblib backend that the caller has chosen runs at once; 1 where none has been chosen.
+
+    Examples
+    --------
+    >>> import joblib
+    >>> from mercer.threads import n_workers
+    >>> with joblib.parallel_config("threading", n_jobs=3):
+    ...     n_workers()
+    3
+    """
+    return int(joblib.effective_n_jobs(None))
+
+
+def side_by_side_elsewhere(function: Callable[..., Any], tasks: Iterable[tuple]) -> list[Any]:
+    """function(*task) for every task on the workers of the joblib backend that the caller has chosen, in their order.
+
+    A task has one thread where the backend does not say how many its processes may use.
+    """
+    return list(joblib.Parallel()(joblib.delayed(_on_worker)(function, task) for task in tasks))
+
+
+def _on_worker(function: Callable[..., Any], task: tuple) -> Any:
+    with limit_threads(None if _openmp_limit() else 1):
+        return function(*task)
 
 
 @contextmanager

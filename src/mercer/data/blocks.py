@@ -73,9 +73,13 @@ class RowBlocks:
             self._stream = blocks
         else:
             self._blocks = list(blocks)
-        seen = [(*block.shape, _bytes_of(block)) for block in self._all()]
+        seen = [measures(block) for block in self._all()]
         if not seen:
             raise ValueError("blocks must hold at least one block, got none.")
+        self._lay_out(seen)
+
+    def _lay_out(self, seen: Sequence[tuple[int, int, int]]) -> None:
+        """Where the blocks lie, from the `measures` of each."""
         sizes, widths, bytes_of_blocks = zip(*seen, strict=True)
         if len(set(widths)) > 1:
             other = next(k for k, width in enumerate(widths) if width != widths[0])
@@ -178,25 +182,32 @@ class RowBlocks:
         together = csr_array(vstack(parts)) if any(map(issparse, parts)) else np.concatenate(parts)
         return together[np.argsort(order)]
 
+    def mapped(self, function: Callable[..., Any], *values: np.ndarray) -> Iterable[Any]:
+        """function(block, *its entries of values) of every block, in their order."""
+        for start, block in self:
+            yield function(block, *(entries[start : start + block.shape[0]] for entries in values))
+
     def _all(self) -> Iterator[Any]:
         """All blocks, checked."""
         if self._stream is None:
             return (self._read(k) for k in range(len(self._blocks)))
-        return (_checked(k, block) for k, block in enumerate(self._stream()))
+        return (checked(k, block) for k, block in enumerate(self._stream()))
 
     def _read(self, k: int) -> Any:
-        return _checked(k, self._blocks[k]() if callable(self._blocks[k]) else self._blocks[k])
+        return checked(k, self._blocks[k]() if callable(self._blocks[k]) else self._blocks[k])
 
     def _refuse_change(self, k: int) -> None:
         raise ValueError(f"blocks must be the same ones in every pass, block {k} is not what it was in the first.")
 
 
-def _bytes_of(block: Any) -> int:
+def measures(block: Any) -> tuple[int, int, int]:
+    """Rows, features and bytes of a block."""
     parts = (block.data, block.indices, block.indptr) if issparse(block) else (block,)
-    return int(sum(part.nbytes for part in parts))
+    return (*block.shape, int(sum(part.nbytes for part in parts)))
 
 
-def _checked(k: int, block: Any) -> Any:
+def checked(k: int, block: Any) -> Any:
+    """A block as machines take it."""
     try:
         block = check_array(block, dtype=[np.float64, np.float32], order="C", accept_sparse="csr", input_name="X")
     except (TypeError, ValueError) as error:

@@ -246,7 +246,7 @@ class KernelPCA(SpectralMachine, LandmarkMachine):
         -------
         FullCertificate
         """
-        self._check_certifiable(X)
+        X = self._certifiable(X)
         weight = self._sample_weight
         with limit_threads(self.n_threads):
             gram = self._gram_again(X)

@@ -90,6 +90,13 @@ class LandmarkMatrix:
             other._centre = self.Z.mean(axis=0, dtype=np.float64)
         return other
 
+    def over(self, X: Any, stored: np.ndarray | None = None) -> "LandmarkMatrix":
+        """The same landmarks with other samples, in memory; values that are known already are not computed again."""
+        other = copy(self)
+        other.X, other.Z = self.kernel.prepare(X, self.Z)
+        other.shape, other._stored = (n_samples(X), self.shape[1]), stored
+        return other
+
     # --- products -----------------------------------------------------------------------------------------
 
     def forward(self, v: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:

@@ -3,12 +3,14 @@
 from abc import ABC
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from inspect import isfunction
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import (
+    _check_feature_names,
     _check_sample_weight,
     _check_y,
     check_array,
@@ -18,6 +20,9 @@ from sklearn.utils.validation import (
 )
 
 from mercer.data import RowBlocks
+from mercer.distributed.engine import is_lazy
+from mercer.distributed.predictions import by_blocks
+from mercer.distributed.rows import DaskRows, in_memory
 from mercer.errors import DomainError
 from mercer.gram import Gram, MatrixGram, make_gram
 from mercer.gram.memory import check_memory
@@ -36,6 +41,16 @@ VECTORS: dict[str, Any] = {
     "order": "C",
     "accept_large_sparse": True,
 }
+# What a fitted machine says of every sample by itself: of the rows of a Dask collection it says it lazily.
+OF_SAMPLES = (
+    "predict",
+    "decision_function",
+    "score_samples",
+    "predict_proba",
+    "predict_log_proba",
+    "transform",
+    "distance",
+)
 
 
 class Machine(BaseEstimator, ABC):
@@ -44,6 +59,12 @@ class Machine(BaseEstimator, ABC):
     _parameters: ClassVar[dict[str, Any]] = {}
 
     n_threads: int | None = None
+
+    def __init_subclass__(cls, **known: Any):
+        super().__init_subclass__(**known)
+        for name in OF_SAMPLES:
+            if isfunction(method := cls.__dict__.get(name)):
+                setattr(cls, name, by_blocks(method))
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
@@ -69,8 +90,18 @@ class Machine(BaseEstimator, ABC):
         """Whether samples may come in blocks of rows."""
         return False
 
+    def _check_reads(self, X: Any, what: str) -> None:
+        """Refuse samples in blocks where they may not be."""
+        if not self._reads_blocks():
+            raise TypeError(f"{type(self).__name__} needs X in memory, got {what}; see approximation, or LinearSVC.")
+
     def _take_samples(self, X: Any, y: Any = "no_validation", **check_y: Any) -> Any:
         """Check training samples (and labels) and note the number and names of features."""
+        y = in_memory(y)
+        if is_lazy(X):
+            self._check_reads(X, "a Dask collection")
+            like, X = X, DaskRows(X, getattr(self, "memory", "auto"))
+            _check_feature_names(self, like._meta, reset=True)
         if isinstance(X, RowBlocks):
             return self._take_blocks(X, y, **check_y)
         if self._vectors():
@@ -103,8 +134,7 @@ class Machine(BaseEstimator, ABC):
 
     def _take_blocks(self, X: RowBlocks, y: Any, **check_y: Any) -> Any:
         """Samples in blocks, which have been checked, and labels."""
-        if not self._reads_blocks():
-            raise TypeError(f"{type(self).__name__} needs X in memory, got RowBlocks; see approximation, or LinearSVC.")
+        self._check_reads(X, "RowBlocks")
         self.n_features_in_ = X.shape[1]
         if isinstance(y, str):
             return X
@@ -121,7 +151,7 @@ class Machine(BaseEstimator, ABC):
 
     def _weights(self, sample_weight: Any, X: Any) -> np.ndarray:
         """Sample weights in float64; zero is allowed, negative is not."""
-        n = n_samples(X)
+        n, sample_weight = n_samples(X), in_memory(sample_weight)
         if sample_weight is None:
             return np.ones(n)
         weight = _check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True)

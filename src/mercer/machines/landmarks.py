@@ -11,7 +11,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer.data import RowBlocks
-from mercer.gram import Gram, LandmarkGram, MapGram, SpanGram
+from mercer.distributed.engine import is_lazy
+from mercer.distributed.landmark_matrix import DaskLandmarkMatrix
+from mercer.distributed.rows import DaskRows
+from mercer.gram import Gram, LandmarkGram, LandmarkMatrix, MapGram, SpanGram
 from mercer.kernels import Indexed
 from mercer.kernels.samples import in_full, n_samples, row_blocks, take
 from mercer.machines.base import KernelMachine
@@ -136,9 +139,10 @@ class LandmarkMachine(KernelMachine):
     ) -> LandmarkGram:
         """The Gram matrix; of a precomputed one the landmarks are numbers of columns."""
         kernel, X = (Indexed(X), np.arange(len(X))) if self._precomputed else (self.kernel_, X)
+        matrix_of = DaskLandmarkMatrix if isinstance(X, DaskRows) else LandmarkMatrix
         if directions is not None:
-            return SpanGram(kernel, X, landmarks, directions, self.memory, numbers)
-        return LandmarkGram(kernel, X, landmarks, self.memory, numbers)
+            return SpanGram(kernel, X, landmarks, directions, self.memory, numbers, matrix_of)
+        return LandmarkGram(kernel, X, landmarks, self.memory, numbers, matrix_of)
 
     def _candidates(self, weight: np.ndarray, chooser: Any) -> np.ndarray:
         """Ascending numbers of the samples that may become landmarks."""
@@ -221,7 +225,7 @@ class LandmarkMachine(KernelMachine):
             With `objective`, `bound`, `gap` and `relative_gap`; a number each, or an array where there are several
             problems, as for classes in pairs.
         """
-        self._check_certifiable(X)
+        X = self._certifiable(X)
         objective, bound, rows = self._duals()
         with limit_threads(self.n_threads):
             gram = self._gram_again(X)
@@ -240,12 +244,16 @@ class LandmarkMachine(KernelMachine):
             return FullCertificate(float(objective[0]), float(bound[0]), bool(exact))
         return FullCertificate(objective, bound, bool(exact))
 
-    def _check_certifiable(self, X: Any) -> None:
+    def _certifiable(self, X: Any) -> Any:
+        """The samples of `fit`, checked as far as they can be."""
         check_is_fitted(self)
         if self.approximation is None:
             raise ValueError("full_certificate is for machines with an approximation; result_ has the certificate.")
+        if is_lazy(X):
+            X = DaskRows(X, self.memory)
         if n_samples(X) != self._n_train:
             raise ValueError(f"X must have the {self._n_train} samples of fit, got {n_samples(X)}.")
+        return X
 
     def _gram_again(self, X: Any) -> LandmarkGram | MapGram:
         """The Gram matrix of `fit`, from the same samples."""

@@ -1,6 +1,8 @@
 """What machines share that learn their kernel: a list of kernels in, weights out."""
 
 from collections.abc import Sequence
+from copy import copy
+from dataclasses import fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,6 +29,7 @@ from mercer.problems import (
 from mercer.solvers import SMO, BlockDescent, SolverResult, warn_unless_solved
 from mercer.solvers.kernel_weights import KernelWeightsResult, KernelWeightsSolver, SemiDefinite
 from mercer.svm.base import SupportVectorMachine
+from mercer.threads import n_workers, side_by_side_elsewhere
 
 __all__ = ["MultipleKernels", "SharedShelf"]
 
@@ -234,6 +237,9 @@ class MultipleKernels(SupportVectorMachine):
 
     # --- the fit ------------------------------------------------------------------------------------------
 
+    def _reads_blocks(self) -> bool:
+        return False
+
     def _take_samples(self, X: Any, y: Any = "no_validation", **check_y: Any) -> Any:
         taken = super()._take_samples(X, y, **check_y)
         self._targets = None if isinstance(y, str) else taken[1]
@@ -281,11 +287,29 @@ class MultipleKernels(SupportVectorMachine):
             self.kernel_ = stack.kernel(found.weights)
             return results
         starts = [None] * len(problems) if last is None or len(last) != len(problems) else list(last)
-        learnt = [self._learn_weights([one], start) for one, start in zip(problems, starts, strict=True)]
+        learnt = self._learn_side_by_side(list(problems), starts)
         self.weights_ = np.array([found.weights for found, _ in learnt])
         self.weights_result_ = [found for found, _ in learnt]
         self.kernel_ = [stack.kernel(weights) for weights in self.weights_]
         return [result for _, results in learnt for result in results]
+
+    def _learn_side_by_side(
+        self, problems: list[DualProblem], starts: Sequence[np.ndarray | None]
+    ) -> list[tuple[KernelWeightsResult, Sequence[SolverResult]]]:
+        """Weights for every problem by itself; on the workers of a joblib backend, if the caller has chosen one.
+
+        These compute the kernel matrices anew, each its own.
+        """
+        if n_workers() == 1 or self.callback is not None:
+            return [self._learn_weights([one], start) for one, start in zip(problems, starts, strict=True)]
+        stack, alone = self._stack, copy(self)
+        del alone._stack
+        options = {"scale": self.normalize, "ridge": stack.ridge, "memory": self.memory, "repair": self.repair}
+        given = (stack.kernels, stack.X, self._counts, options)
+        names = [one.name for one in fields(DualProblem) if one.name != "gram"]
+        arrays = [{name: getattr(problem, name) for name in names} for problem in problems]
+        tasks = [(alone, given, one, start) for one, start in zip(arrays, starts, strict=True)]
+        return side_by_side_elsewhere(_learn_alone, tasks)
 
     @property
     def _shared(self) -> bool:
@@ -348,3 +372,14 @@ class MultipleKernels(SupportVectorMachine):
         for result in results:
             if self._warns and result.status != "fixed":
                 warn_unless_solved(result, f"The search of {type(self).__name__} for weights")
+
+
+def _learn_alone(
+    machine: MultipleKernels, given: tuple, arrays: dict[str, Any], start: np.ndarray | None
+) -> tuple[KernelWeightsResult, Sequence[SolverResult]]:
+    """The weights for one problem, by a copy of the machine that has its own kernel matrices."""
+    kernels, X, weight, options = given
+    machine = copy(machine)
+    machine._stack = stack = GramStack(kernels, X, sample_weight=weight, **options)
+    gram = stack.on_demand(machine._weight_set(machine._sizes).uniform(len(stack)))
+    return machine._learn_weights([DualProblem.of_checked(gram=gram, **arrays)], start)

@@ -69,6 +69,12 @@ class Grams:
         other._room = None
         return other
 
+    def afresh(self) -> "Grams":
+        """The same for another process, with nothing computed."""
+        other = self.another()
+        other._measured = None
+        return other
+
     def of(self, machine: Any, preprocess: Any, folds: list[int] | None = None) -> Iterator[tuple[list[int], Gram]]:
         """Folds, all or some, with their matrix, for the kernel of a machine.
 

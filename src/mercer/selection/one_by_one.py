@@ -24,7 +24,7 @@ class OneByOne(Search):
         return False
 
     def _run_group(self, group, grams, folds=None):
-        if "kernel" in self.estimator.get_params(deep=False):
+        if self._has_kernel:
             super()._run_group(group, grams, folds)
             return
         preprocess, everyone = with_preprocess(self.preprocess, group.shared), list(range(len(self.splits)))

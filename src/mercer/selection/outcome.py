@@ -41,6 +41,15 @@ class Outcome:
             status=np.concatenate([self.status, more.status]),
         )
 
+    def take_over(self, other: "Outcome") -> None:
+        """What another search of the same cells has found."""
+        known = other.status != ""
+        self.scores[:, known] = other.scores[:, known]
+        self.fit_seconds[known], self.score_seconds[known] = other.fit_seconds[known], other.score_seconds[known]
+        self.status[known] = other.status[known]
+        self.failures.update(other.failures)
+        self.values.update(other.values)
+
     @property
     def done(self) -> np.ndarray:
         """Which cells are known on every fold, shape (n_cells,)."""

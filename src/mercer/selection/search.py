@@ -1,9 +1,11 @@
 """The search itself: every cell of a grid on every fold, with everything reused that can be."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from copy import copy
 from queue import SimpleQueue
 from threading import Lock
-from time import perf_counter
+from time import perf_counter, time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +27,7 @@ from mercer.solvers import SMO, SolverResults
 from mercer.solvers.base import Interrupt, side_by_side
 from mercer.svm.base import SparseRows
 from mercer.svm.study import Lesson
-from mercer.threads import effective_n_threads, limit_threads
+from mercer.threads import effective_n_threads, limit_threads, n_workers, side_by_side_elsewhere
 
 __all__ = ["SOLUTIONS", "Search", "with_parameters", "with_preprocess"]
 
@@ -113,7 +115,7 @@ class Search:
         self._solutions: dict[int, dict[int, np.ndarray]] = {}
         self._machines: dict[int, Any] = {}
         self._heads: dict[tuple[int, str], np.ndarray] = {}
-        self._lock = Lock()
+        self._lock: AbstractContextManager[Any] = Lock()
 
     def machine(self, cell: int) -> Any:
         """The machine with the parameters of a cell."""
@@ -137,6 +139,9 @@ class Search:
                 for group in grouped(list(cells))
             ]
             self._first_group = {cell for path in groups[0].paths for cell in path}
+            if self.journal is None and len(groups) > 1 and n_workers() > 1:
+                self._run_elsewhere(groups)
+                return
             if self._may_run_side_by_side():
                 self._run_side_by_side(groups)
                 return
@@ -181,6 +186,32 @@ class Search:
                 idle.put(grams)
 
         side_by_side(run, tasks, teams, interrupted)
+
+    def _run_elsewhere(self, groups: list[Group]) -> None:
+        """Groups of cells on the workers of a joblib backend, each as it would run here."""
+        if any(self.grams.stores(self.machine(group.paths[0][0]).kernel) for group in groups if self._has_kernel):
+            # The first one shows where the others begin.
+            self._run_group(groups[0], self.grams)
+            groups = groups[1:]
+        everyone, ends = list(range(len(self.splits))), time() + self.deadline.left
+        alone = self._alone()
+        for group, found in zip(
+            groups, side_by_side_elsewhere(_run_alone, [(alone, group, ends) for group in groups]), strict=True
+        ):
+            self.outcome.take_over(found)
+            self._finish([cell for path in group.paths for cell in path], everyone)
+
+    def _alone(self) -> "Search":
+        """A copy for another process or thread, which knows nothing but where paths begin."""
+        other = copy(self)
+        other.grams, other._machines, other._lock = self.grams.afresh(), {}, nullcontext()
+        other.outcome = Outcome.unknown(len(self.scoring.names), len(self.cells), len(self.splits))
+        other.progress = Progress(np.ones(len(self.cells) - self._first), show=False)
+        return other
+
+    @property
+    def _has_kernel(self) -> bool:
+        return "kernel" in self.estimator.get_params(deep=False)
 
     def _run_group(self, group: Group, grams: Grams, folds: list[int] | None = None) -> None:
         if self._is_known(group.paths):
@@ -470,6 +501,14 @@ class Search:
         test, y = self.splits[fold][1], self.study.y
         weight = self.study.weight[test] if self.weighted else None
         return None if y is None else take(y, test), weight, lambda: take(self.grams.X, test)
+
+
+def _run_alone(search: Search, group: Group, ends: float) -> Outcome:
+    """What a copy of a search finds of a group of cells, until a time of the clock on the wall."""
+    search, left = search._alone(), ends - time()  # what came may be shared with others
+    search.deadline = Deadline(left if np.isfinite(left) else None)
+    search._run_group(group, search.grams)
+    return search.outcome
 
 
 def shared_out(problems: Any, a: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.data import RowBlocks
+from mercer.distributed import Cascade, DaskGram, DaskRows
 from mercer.gram import BlocksGram, Gram, LandmarkGram, MapGram, memory_budget
 from mercer.gram.blocks import resolved_on_blocks
 from mercer.kernels import as_kernel
@@ -155,7 +156,8 @@ class SupportVectorMachine(SolverMachine, LandmarkMachine):
 
     def _solver_for(self, gram):
         if isinstance(gram, BlocksGram) and isinstance(self.solver, str) and self.solver == "smo":
-            return StreamingSMO(memory=self.memory, **self._limits())
+            solver = Cascade if isinstance(gram, DaskGram) else StreamingSMO
+            return solver(memory=self.memory, **self._limits())
         return super()._solver_for(gram)
 
     # --- samples beyond memory ------------------------------------------------------------------------------
@@ -174,10 +176,11 @@ class SupportVectorMachine(SolverMachine, LandmarkMachine):
     def _make_gram(self, X: Any, weight: np.ndarray) -> Gram:
         if not isinstance(X, RowBlocks) or self.approximation is not None:
             return super()._make_gram(X, weight)
-        if len(X) <= BlocksGram.room_for(X, self.memory):
+        far = isinstance(X, DaskRows)
+        if not far and len(X) <= BlocksGram.room_for(X, self.memory):
             return super()._make_gram(X[np.arange(len(X))], weight)
         self.kernel_ = resolved_on_blocks(as_kernel(self.kernel), X, weight)
-        return BlocksGram(self.kernel_, X, self.memory)
+        return (DaskGram if far else BlocksGram)(self.kernel_, X, self.memory)
 
     def _keep_model(
         self,

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.calibration.calibration import Calibration, fit_calibration, pairs_of
 from mercer.calibration.folds import HeldOut, fold_splitter
+from mercer.distributed.predictions import by_blocks
 
 __all__ = ["Probabilities"]
 
@@ -78,6 +79,7 @@ class Probabilities(ABC):
         return self._values(X, pairs=bool(self.calibration_.pairs))
 
     @available_if(lambda self: self.probability)
+    @by_blocks
     def predict_proba(self, X):
         """Probabilities of the classes; with ``probability=True`` only.
 
@@ -93,6 +95,7 @@ class Probabilities(ABC):
         return self.calibration_.probabilities(values)
 
     @available_if(lambda self: self.probability)
+    @by_blocks
     def predict_log_proba(self, X):
         """Logarithms of the probabilities, finite also where these round to 0; with ``probability=True`` only.
 

@@ -37,17 +37,23 @@ def gamma_of_blocks(X: RowBlocks, w: np.ndarray) -> float:
     Means and squares about them are merged block by block, without the differences of large sums.
     """
     entries = mean = squares = 0.0
-    for start, block in X:
-        part = w[start : start + block.shape[0]]
-        if not part.any():
+    for more, of_block, around in X.mapped(_moments, w):
+        if not more:
             continue
-        block = block.astype(np.float64, copy=False)
-        more = float(part.sum()) * block.shape[1]
-        of_block = inner(part, np.asarray(block.sum(axis=1)).ravel()) / more
         away = of_block - mean
-        squares += more * _variance(block, part) + away**2 * entries * more / (entries + more)
+        squares += around + away**2 * entries * more / (entries + more)
         entries, mean = entries + more, mean + away * more / (entries + more)
     return inverse(X.shape[1] * squares / entries)
+
+
+def _moments(block: Any, w: np.ndarray) -> tuple[float, float, float]:
+    """Of all entries of a block: how many there are by weight, their mean, the sum of the squares about it."""
+    if not w.any():
+        return 0.0, 0.0, 0.0
+    block = block.astype(np.float64, copy=False)
+    entries = float(w.sum()) * block.shape[1]
+    mean = inner(w, np.asarray(block.sum(axis=1)).ravel()) / entries
+    return entries, mean, entries * _variance(block, w)
 
 
 def typical(word: str, X: Any, w: np.ndarray, over: str = "l2") -> float:
