@@ -22,6 +22,7 @@ _ROOMS = (
     "data",
     "datasets",
     "decomposition",
+    "devices",
     "discriminant",
     "errors",
     "explanations",

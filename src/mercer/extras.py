@@ -13,6 +13,7 @@ EXTRA_OF = {
     "networkx": "graphs",
     "onnx": "onnx",
     "rich": "cli",
+    "torch": "gpu",
 }
 
 
