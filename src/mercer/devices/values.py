@@ -1,6 +1,7 @@
 """Kernel values on a device, computed by PyTorch in tiles."""
 
 from collections.abc import Iterator
+from copy import copy
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -77,11 +78,24 @@ class DeviceKernel:
 
     def values(self, X: Tensor, Z: Tensor) -> Tensor:
         """k(x, z) of all pairs of vectors, shape (n, m)."""
-        centre = self.centre
-        if centre is None:
-            centre = Z.mean(dim=0, dtype=self.place.torch.float64) if len(Z) else Z.new_zeros(Z.shape[1])
+        centre = _middle(Z) if self.centre is None else self.centre
         with full_precision(self.place.torch):
             return values(self.kernel, X, Z, Frame(self.place, self.dtype, centre))
+
+    def dot(self, X: Tensor, Z: Tensor, V: Tensor) -> Tensor:
+        """K(X, Z) V, shape (n, k), for V of shape (m, k); the matrix is never there as a whole."""
+        on = self if self.centre is not None else self.about(Z)
+        product = X.new_empty((len(X), V.shape[1]), dtype=self.dtype)
+        with full_precision(self.place.torch):
+            for rows in self.place.tiles(len(X), len(Z)):
+                self.place.torch.mm(on.values(X[rows], Z), V, out=product[rows])
+        return product
+
+    def about(self, X: Tensor) -> "DeviceKernel":
+        """The same kernel with the mean of some vectors as its centre."""
+        other = copy(self)
+        other.centre = _middle(X)
+        return other
 
     def diag(self, X: Tensor) -> Tensor:
         """k(x, x) of all vectors, shape (n,)."""
@@ -103,6 +117,11 @@ def check_on_device(kernel: Any) -> None:
                 f"device must be None with {part!r}: devices compute kernels on vectors that are functions of a sum "
                 "over the features, and what is made of them by the algebra of kernels."
             )
+
+
+def _middle(X: Tensor) -> Tensor:
+    """The mean of vectors, in float64; the origin where there are none."""
+    return X.double().sum(dim=0) / max(1, len(X))
 
 
 def _plain(kernel: Kernel, X: Any) -> Any:

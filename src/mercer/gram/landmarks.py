@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack, solve_triangular
+from scipy.linalg import cho_factor, cho_solve, lapack, solve_triangular
 from scipy.sparse import csr_array
 
 from mercer.errors import IndefiniteError
@@ -28,13 +28,20 @@ def _independent(square: np.ndarray) -> np.ndarray:
     triangle, pivots, rank, _ = lapack.dpstrf(square, tol=APART * float(diagonal.max(initial=0.0)), lower=1)
     left = square[np.ix_(pivots[rank:] - 1, pivots[rank:] - 1)] - triangle[rank:, :rank] @ triangle[rank:, :rank].T
     lowest = min(float(diagonal.min(initial=0.0)), float(np.diagonal(left).min(initial=0.0)))
-    # Small pivots enlarge what rounding has done to a column.
-    if lowest < -np.sqrt(np.finfo(float).eps) * float(diagonal.max(initial=0.0)):
+    refuse_indefinite(lowest, float(diagonal.max(initial=0.0)))
+    return np.sort(pivots[:rank] - 1).astype(np.int64)
+
+
+def refuse_indefinite(lowest: float, largest: float) -> None:
+    """Refuse landmarks of which one has a squared distance from the span of others, `lowest`, that is negative.
+
+    Up to rounding: small pivots enlarge what it has done to a column.
+    """
+    if lowest < -np.sqrt(np.finfo(float).eps) * largest:
         raise IndefiniteError(
             f"The kernel must be positive semi-definite, the squared distance of a landmark from the span of others is "
             f"{lowest:.3g}."
         )
-    return np.sort(pivots[:rank] - 1).astype(np.int64)
 
 
 def _solve_definite(lower: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -171,6 +178,23 @@ class LandmarkGram(FeatureGram):
             return triangle.T @ u[:, 0]
         shift = (right[m] - first @ u[:, 0]) / (corner - first @ u[:, 1])
         return np.append(triangle.T @ (u[:, 0] - shift * u[:, 1]), shift)
+
+    def inverse_moments(
+        self, c: np.ndarray, rows: np.ndarray, ridge: float, total: float | None = None
+    ) -> Callable[[np.ndarray], np.ndarray]:
+        """What solves (M + ridge) v = right, M being the moments of some samples with c >= 0.
+
+        With a total, about their mean: M without s s' / total, s being the sums of the features.
+        """
+        m, square = self.n_weights, self.moments(c, rows)
+        if total is not None:
+            sums = self.sums(c, rows)
+            square -= np.outer(sums, sums) / total
+        # What the mean takes off may leave rounding below zero.
+        rounding = m * np.finfo(float).eps * float(np.abs(np.diagonal(square)).max(initial=0.0))
+        square.reshape(-1)[:: m + 1] += ridge + rounding
+        factor = cho_factor(square, lower=True, overwrite_a=True, check_finite=False)
+        return lambda right: cho_solve(factor, right, check_finite=False)
 
     @cached_property
     def _square(self) -> np.ndarray:

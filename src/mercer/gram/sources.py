@@ -95,6 +95,12 @@ class Gram(ABC):
         support = np.unique(rows.indices)
         return self.dot_part(at, support, csr_array(rows[:, support].T)).T
 
+    def partial_factor(self, size: int) -> Any:
+        """Where `low_rank` keeps the columns of a partial Cholesky factor, `size` at most."""
+        from mercer.gram.low_rank import PartialFactor
+
+        return PartialFactor(self, size)
+
     @cached_property
     def definite(self) -> bool:
         """Whether the matrix is positive semi-definite, up to rounding.

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 from sklearn.utils import check_random_state
 
 from mercer.gram import LandmarkGram
-from mercer.problems.ridge import EPS
 from mercer.solvers.base import Callback, Progress
 from mercer.solvers.ridge import LeastSquaresResult
 
@@ -187,14 +185,7 @@ class _Run:
         size = min(n, max(LEAST_SAMPLES * m, min(MOST_SAMPLES * m, AS_MANY_PASSES * n // m)))
         rows = np.sort(rng.permutation(n)[:size])
         weight = self.weight[rows] * (self.total / float(self.weight[rows].sum()))
-        square = self.gram.moments(weight, rows)
-        if self.centre is not None:
-            sums = self.gram.sums(weight, rows)
-            square -= np.outer(sums, sums) / self.total
-        # What the centre takes off may leave rounding below zero.
-        square.reshape(-1)[:: m + 1] += self.alpha + m * EPS * float(np.abs(np.diagonal(square)).max(initial=0.0))
-        factor = cho_factor(square, lower=True, overwrite_a=True, check_finite=False)
-        return lambda v: cho_solve(factor, v, check_finite=False)
+        return self.gram.inverse_moments(weight, rows, self.alpha, None if self.centre is None else self.total)
 
     def _conjugate_gradients(self, point: _Point, precondition: Precondition) -> tuple[np.ndarray, str]:
         """A step towards the solution for all columns, each with its own lengths; and why it ended, if it was early."""
