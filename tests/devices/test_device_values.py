@@ -93,3 +93,5 @@ def test_what_kernels_refuse_is_refused():
         DeviceKernel(1 + Chi2(gamma=1.0), "cpu").vectors(-np.ones((2, 2)))
     with pytest.raises(DomainError, match="got a tensor of shape"):
         DeviceKernel(Linear(), "cpu").vectors(torch.ones(3))
+    with pytest.raises(DomainError, match="Hamming works on vectors"):
+        DeviceKernel(Hamming(), "cpu").vectors(np.array([["red"], ["blue"]]))

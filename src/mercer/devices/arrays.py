@@ -12,7 +12,7 @@ from mercer.extras import require
 from mercer.gram.memory import memory_budget
 from mercer.kernels.samples import row_blocks
 
-__all__ = ["Device", "Place", "full_precision", "is_tensor", "place_of"]
+__all__ = ["Device", "OnDevice", "Place", "full_precision", "is_tensor", "place_of", "to_numpy"]
 
 # Entries of a matrix that are made and used up at once on a GPU: in float32 as many as its cache holds.
 TILE_ENTRIES = 1 << 23
@@ -104,6 +104,10 @@ class Place:
         """A tensor of zeros."""
         return self.torch.zeros(shape, dtype=self.dtype(dtype), device=self.device)
 
+    def identity(self, n: int) -> Tensor:
+        """The identity, in float64."""
+        return self.torch.eye(n, dtype=self.torch.float64, device=self.device)
+
     # --- memory -------------------------------------------------------------------------------------------
 
     def budget(self) -> int:
@@ -120,6 +124,17 @@ class Place:
         entries = TILE_ENTRIES if self.on_gpu else None
         step = max(rows.stop - rows.start for rows in row_blocks(n, m, entries)) if n else 1
         return row_blocks(n, 1, max(step, least))
+
+
+class OnDevice:
+    """Vectors that are on a device already, with the attributes that samples have elsewhere."""
+
+    def __init__(self, tensor: Tensor):
+        self.tensor = tensor
+        self.shape = tuple(tensor.shape)
+
+    def __getitem__(self, rows: Any) -> "OnDevice":
+        return OnDevice(self.tensor[rows])
 
 
 def place_of(device: Any) -> Place | None:

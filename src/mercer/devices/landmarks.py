@@ -70,6 +70,8 @@ class DeviceLandmarkMatrix(LandmarkMatrix):
 
     def in_single(self) -> "DeviceLandmarkMatrix":
         """The same with kernel values in float32; sums over tiles stay in float64."""
+        if self.single:
+            return self
         other = copy(self)
         other.single = True
         other.on = DeviceKernel(self.kernel, self.place, "float32", self.on.centre)
