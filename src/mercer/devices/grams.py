@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from mercer.devices.arrays import Place, Tensor, full_precision, to_numpy
+from mercer.devices.arrays import Place, Tensor, full_precision
 from mercer.devices.landmarks import independent
 from mercer.devices.values import DeviceKernel
 from mercer.gram.low_rank import PartialFactor
 from mercer.gram.sources import Gram
 from mercer.kernels.base import Kernel
+from mercer.kernels.samples import to_numpy
 
 __all__ = ["DeviceGram"]
 

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer.devices.arrays import OnDevice, Place, Tensor, full_precision, is_tensor, to_numpy
+from mercer.devices.arrays import OnDevice, Place, Tensor, full_precision
 from mercer.errors import DomainError
 from mercer.kernels.algebra import Constant, Exp, Geometric, Normalized, PolynomialOf, Power, Product, RBFOf, Sum
 from mercer.kernels.algebra.base import Composite, Pointwise
 from mercer.kernels.base import Kernel, NativeSpec
-from mercer.kernels.samples import as_vectors, n_samples, row_blocks
+from mercer.kernels.samples import as_vectors, is_tensor, n_samples, row_blocks, to_numpy
 
 __all__ = ["DeviceKernel", "check_on_device"]
 
@@ -114,6 +114,23 @@ class DeviceKernel:
         """k(x, x) of all vectors, shape (n,)."""
         with full_precision(self.place.torch):
             return diagonal(self.kernel, X, Frame(self.place, self.dtype, None))
+
+
+def of_tensors(kernel: Kernel, what: str, X: Tensor, Y: Any = None, V: Any = None) -> Tensor:
+    """Values, diagonal or products ("dot") of a resolved kernel on tensors, on the device of the first."""
+    on = DeviceKernel(kernel, X.device)
+    x = on.vectors(X)
+    z = x if Y is None else on.vectors(Y)
+    if x.element_size() == z.element_size() == 4:
+        on = DeviceKernel(kernel, X.device, "float32")
+    if what == "diag":
+        return on.diag(x)
+    if x.shape[1] != z.shape[1]:
+        raise ValueError(f"X has {x.shape[1]} features, Y has {z.shape[1]}; they need the same.")
+    if what == "values":
+        return on.values(x, z)
+    V = on.place.tensor(V, on.dtype)
+    return on.dot(x, z, V.reshape(len(V), -1)).reshape(-1, *V.shape[1:])
 
 
 def check_on_device(kernel: Any) -> None:

@@ -7,14 +7,13 @@ from scipy.linalg import solve_triangular
 from sklearn.utils import check_random_state
 
 from mercer.devices import DeviceGram, Place
-from mercer.devices.arrays import to_numpy
 from mercer.errors import DomainError
 from mercer.features.approximation import Approximation
 from mercer.features.centres import centres_of
 from mercer.gram import Gram, MatrixGram, low_rank
 from mercer.gram.leverage import approximate_leverage, drawn_without_replacement
 from mercer.gram.low_rank import spanning
-from mercer.kernels.samples import row_blocks
+from mercer.kernels.samples import row_blocks, to_numpy
 from mercer.parameters import Choice, Number
 
 __all__ = ["Nystroem"]

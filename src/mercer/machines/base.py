@@ -19,14 +19,14 @@ from sklearn.utils.validation import (
 )
 
 from mercer.data import RowBlocks
-from mercer.devices.arrays import Device, OnDevice, Place, is_tensor, place_of, to_numpy
+from mercer.devices.arrays import Device, OnDevice, Place, place_of
 from mercer.devices.grams import DeviceGram
 from mercer.devices.values import DeviceKernel, check_on_device
 from mercer.errors import DomainError
 from mercer.gram import Gram, MatrixGram, make_gram
 from mercer.gram.memory import check_memory
 from mercer.kernels import Linear, as_kernel
-from mercer.kernels.samples import describe, in_full, n_samples, take
+from mercer.kernels.samples import describe, in_full, is_tensor, n_samples, take, to_numpy
 from mercer.kernels.vectors.base import VectorKernel
 from mercer.parameters import check_parameters
 from mercer.threads import effective_n_threads, limit_threads

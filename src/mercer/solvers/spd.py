@@ -11,12 +11,12 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from mercer.devices import DeviceGram
-from mercer.devices.arrays import Tensor, to_numpy
+from mercer.devices.arrays import Tensor
 from mercer.errors import SingularError
 from mercer.gram import Gram, MatrixGram, VectorGram, memory_budget
 from mercer.gram.checks import require_definite
 from mercer.gram.low_rank import partial_cholesky
-from mercer.kernels.samples import row_blocks
+from mercer.kernels.samples import row_blocks, to_numpy
 from mercer.parameters import Choice, Number
 
 __all__ = ["SystemResult", "solve_spd"]
