@@ -73,6 +73,7 @@ class DeviceKernel:
 
     def vectors(self, X: Any) -> Tensor:
         """Samples on the device: checked as by the kernel, unless they are a tensor."""
+        X = X.tensor if isinstance(X, OnDevice) else X
         if not is_tensor(X):
             return self.place.tensor(_plain(self.kernel, X))
         if X.ndim != 2 or not X.dtype.is_floating_point:
@@ -85,8 +86,7 @@ class DeviceKernel:
         on, V = self.about(z), self.place.tensor(rows, self.dtype).T.contiguous()
         found = np.empty((n, V.shape[1]))
         for part in row_blocks(n, X.shape[1], MOST_MOVED):
-            x = X[part]
-            found[part] = to_numpy(on.dot(on.vectors(x.tensor if isinstance(x, OnDevice) else x), z, V))
+            found[part] = to_numpy(on.dot(on.vectors(X[part]), z, V))
         return found
 
     def values(self, X: Tensor, Z: Tensor) -> Tensor:

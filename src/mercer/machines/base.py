@@ -351,7 +351,7 @@ class KernelMachine(Machine):
     def _diagonal_of(self, X: Any) -> np.ndarray:
         """k(x, x) of checked new samples."""
         if (on := self._on_device(X)) is not None:
-            return to_numpy(on.diag(on.vectors(X.tensor if isinstance(X, OnDevice) else X)))
+            return to_numpy(on.diag(on.vectors(X)))
         return np.asarray(self.kernel_.diag(in_full(X)), dtype=np.float64)
 
     @property
