@@ -1,8 +1,8 @@
 """Machines on a GPU against the native core on all cores of the same machine: ``python -m benchmarks.gpu [--quick]``.
 
 Every contender has a process of its own, which warms up on a small problem before the clock starts. A fit by the native
-core may take as long as `CORE_SECONDS` says; where it has not ended by then, the ratio is a bound from below, and quality
-is compared at the size of ``--quick``. Results go to ``benchmarks/results/gpu.json``, task by task.
+core may take as long as `CORE_SECONDS` says; where it has not ended by then, the ratio is a bound from below, and the
+qualities are compared at the size of ``--quick``. Results go to ``benchmarks/results/gpu.json``, task by task.
 
 On a machine without mercer, ``benchmarks/gpu_setup.sh`` builds it in place. ``--device cpu`` tries the program out.
 """

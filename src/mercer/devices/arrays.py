@@ -14,8 +14,8 @@ from mercer.kernels.samples import is_tensor, row_blocks
 
 __all__ = ["Device", "OnDevice", "Place", "full_precision", "place_of"]
 
-# Entries of a matrix that are made and used up at once on a GPU: in float32 as many as its cache holds.
-TILE_ENTRIES = 1 << 23
+# Entries of a matrix that are made and used up at once on a GPU: so many that it takes longer than to ask for them.
+TILE_ENTRIES = 1 << 26
 # The part of the free memory of a device that what is kept there may take.
 SHARE = 0.5
 

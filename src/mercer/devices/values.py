@@ -201,6 +201,8 @@ def values(kernel: Any, X: Tensor, Z: Tensor, frame: Frame) -> Tensor:
         return frame.full((len(X), len(Z)), float(kernel.value))
     spec = kernel.native()
     x, z = frame.ready(spec, X), frame.ready(spec, Z)
+    if (spec.measure, spec.transform) == ("l2", "exp"):
+        return _gaussian(frame.place.torch, spec.parameters[0], x, z)
     return _transform(spec, MEASURES[spec.measure](frame.place.torch, spec, x, z).to(frame.dtype), x, z)
 
 
@@ -275,6 +277,13 @@ def _l2(torch: Any, spec: NativeSpec, x: Tensor, z: Tensor) -> Tensor:
         return torch.cdist(x, z, compute_mode="donot_use_mm_for_euclid_dist").square_()
     squares = torch.addmm(_squares(z), x, z.T, alpha=-2.0)
     return squares.add_(_squares(x)[:, None]).clamp_(min=0.0)
+
+
+def _gaussian(torch: Any, a: float, x: Tensor, z: Tensor) -> Tensor:
+    """exp(-a |x - z|^2), with squared lengths as two more features: a product of matrices and one pass over it."""
+    left = torch.cat([2.0 * a * x, -a * _squares(x)[:, None], x.new_ones((len(x), 1))], dim=1)
+    right = torch.cat([z, z.new_ones((len(z), 1)), -a * _squares(z)[:, None]], dim=1)
+    return (left @ right.T).exp_()
 
 
 def _l1(torch: Any, spec: NativeSpec, x: Tensor, z: Tensor) -> Tensor:
