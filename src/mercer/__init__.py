@@ -23,6 +23,7 @@ _ROOMS = (
     "data",
     "datasets",
     "decomposition",
+    "devices",
     "discriminant",
     "distributed",
     "errors",

@@ -6,6 +6,7 @@ from . import compat as compat
 from . import data as data
 from . import datasets as datasets
 from . import decomposition as decomposition
+from . import devices as devices
 from . import discriminant as discriminant
 from . import distributed as distributed
 from . import errors as errors

@@ -14,6 +14,7 @@ EXTRA_OF = {
     "networkx": "graphs",
     "onnx": "onnx",
     "rich": "cli",
+    "torch": "gpu",
 }
 
 

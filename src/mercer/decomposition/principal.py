@@ -55,6 +55,9 @@ class KernelPCA(SpectralMachine, LandmarkMachine):
         Most products with the kernel matrix in Lanczos' method; None: ten for every sample.
     random_state : int, RandomState or None, default=0
         Draws the vector from which Lanczos' method starts; the directions do not depend on it beyond `tol`.
+    device : str, torch.device or None, default=None
+        Where the kernel matrix is and products with it are made: "cuda", a GPU, by PyTorch, or "cpu", by the same code.
+        None: the native core.
     memory : float > 0 or "auto", default="auto"
         Megabytes for kernel values. If the matrix takes more than half of it, it is made anew for every product.
     n_threads : int or None, default=None
@@ -148,6 +151,7 @@ class KernelPCA(SpectralMachine, LandmarkMachine):
         tol=1e-10,
         max_iter=None,
         random_state=0,
+        device=None,
         memory="auto",
         n_threads=None,
     ):
@@ -160,6 +164,7 @@ class KernelPCA(SpectralMachine, LandmarkMachine):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+        self.device = device
         self.memory = memory
         self.n_threads = n_threads
 

@@ -17,7 +17,7 @@ SINGULAR = "amplitude * K + noise"
 class Conditioned(NamedTuple):
     """A prior given the values of the samples."""
 
-    factor: Factor
+    factor: Any
     """Of C = amplitude * K + noise / weight."""
     alpha: np.ndarray
     """C^-1 Y, shape (n, n_outputs)."""
@@ -42,10 +42,7 @@ class RegressionEvidence:
         """The posterior and the log evidence at some parameters: one matrix, one Cholesky factor in its place."""
         n, p = self.Y.shape
         spread = values["noise"] / self.weight
-        C = self.prior.matrix(values)
-        C *= values["amplitude"]
-        C.flat[:: n + 1] += spread
-        factor = Factor(C, SINGULAR)
+        factor = self._factor(values, spread)
         alpha = factor.solve(self.Y)
         log_evidence = -0.5 * float(np.vdot(self.Y, alpha)) - p * factor.half_log_determinant
         log_evidence -= 0.5 * n * p * math.log(2 * math.pi)
@@ -53,6 +50,13 @@ class RegressionEvidence:
             repeated = (self.weight - 1).sum() * math.log(2 * math.pi * values["noise"]) + np.log(self.weight).sum()
             log_evidence -= 0.5 * p * float(repeated)
         return Conditioned(factor, alpha, log_evidence, spread)
+
+    def _factor(self, values: dict[str, Any], spread: np.ndarray) -> Any:
+        """The Cholesky factor of C."""
+        C = self.prior.matrix(values)
+        C *= values["amplitude"]
+        C.flat[:: len(C) + 1] += spread
+        return Factor(C, SINGULAR)
 
     def __call__(self, values: dict[str, Any]) -> Assessed:
         """The log evidence, its slopes in the logarithms of the parameters, and roots of its curvature.
@@ -68,10 +72,10 @@ class RegressionEvidence:
         n, p = self.Y.shape
         factor, alpha, log_evidence, spread = self.condition(values)
         roots = self._roots(values, factor, alpha, spread)
-        inverse = factor.inverse()
+        diagonal, found = self._through_inverse(values, factor, alpha)
         # What the values say of the two parts of C, tr(alpha' dC alpha), and what the prior expects, p tr(C^-1 dC).
         said = {"noise": float(np.einsum("ij,ij->i", alpha, alpha) @ spread)}
-        expected = {"noise": p * float(np.diagonal(inverse) @ spread)}
+        expected = {"noise": p * float(diagonal @ spread)}
         said["amplitude"] = float(np.vdot(alpha, self.Y)) - said["noise"]
         expected["amplitude"] = n * p - expected["noise"]
         expected["noise"] += p * float((self.weight - 1).sum())
@@ -80,16 +84,23 @@ class RegressionEvidence:
             part = name if name in said else "amplitude"
             if said[part] > 0 and expected[part] > 0:
                 rows *= (expected[part] / said[part]) ** 0.25  # q^-1/2 in their products
-        twice = blas.dsyrk(1.0, alpha, beta=-float(p), c=inverse, lower=1, overwrite_c=1)
-        twice[np.diag_indices(n)] *= 0.5
-        # K is the amplitude's part of C. The transpose of the triangle lies in C order, as kernels like it.
-        M = twice.T
-        found = self.prior.slopes(values, M)
+        # K is the amplitude's part of C.
         slopes |= {name: values["amplitude"] * slope for name, slope in found.items()}
         return Assessed(log_evidence, slopes, roots)
 
+    def _through_inverse(
+        self, values: dict[str, Any], factor: Any, alpha: np.ndarray
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """The diagonal of C^-1, and sum_ij G_ij dK_ij for all parameters of the kernel; the factor is no more then."""
+        inverse = factor.inverse()
+        diagonal = np.diagonal(inverse).copy()
+        twice = blas.dsyrk(1.0, alpha, beta=-float(alpha.shape[1]), c=inverse, lower=1, overwrite_c=1)
+        twice[np.diag_indices(len(twice))] *= 0.5
+        # The transpose of the triangle lies in C order, as kernels like it.
+        return diagonal, self.prior.slopes(values, twice.T)
+
     def _roots(
-        self, values: dict[str, Any], factor: Factor, alpha: np.ndarray, spread: np.ndarray
+        self, values: dict[str, Any], factor: Any, alpha: np.ndarray, spread: np.ndarray
     ) -> dict[str, np.ndarray]:
         """The rows L^-1 dC alpha / sqrt 2, whose products are the average information, alpha' dC C^-1 dC alpha / 2.
 

@@ -34,9 +34,18 @@ class Factor:
         lower = parts["lower"]
         if not isinstance(lower, np.ndarray) or lower.dtype != np.float64 or lower.shape != (len(lower), len(lower)):
             raise ValueError("lower must be a square matrix of float64.")
+        return cls.of(lower)
+
+    @classmethod
+    def of(cls, lower: np.ndarray) -> "Factor":
+        """A factor that has been computed, lower, with zeros above the diagonal."""
         factor = cls.__new__(cls)
         factor.lower = lower
         return factor
+
+    def in_memory(self) -> "Factor":
+        """The factor in the memory of the CPU, where it is."""
+        return self
 
     @property
     def half_log_determinant(self) -> float:

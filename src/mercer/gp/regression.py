@@ -6,8 +6,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.gp.base import GaussianProcess
+from mercer.gp.base import GaussianProcess, Prior
 from mercer.gp.evidence import RegressionEvidence
+from mercer.gp.on_device import DeviceEvidence, DevicePrior, covariance, variance
 from mercer.kernels.samples import n_samples
 from mercer.machines import KernelRegressor
 from mercer.parameters import Choice, Number
@@ -66,6 +67,9 @@ class GaussianProcessRegressor(KernelRegressor, GaussianProcess):
         Largest slope of the log evidence per sample in the logarithm of a parameter; smaller is more exact.
     random_state : int, RandomState or None, default=0
         Draws the starts.
+    device : str, torch.device or None, default=None
+        Where matrices are made and factored: "cuda", a GPU, by PyTorch, or "cpu", by the same code. Derivatives by the
+        parameters of the kernel are differences there. None: the native core and LAPACK.
     n_threads : int or None, default=None
         Threads for kernel values; the linear algebra takes those of BLAS.
 
@@ -155,6 +159,7 @@ class GaussianProcessRegressor(KernelRegressor, GaussianProcess):
         max_iter=100,
         tol=1e-4,
         random_state=0,
+        device=None,
         n_threads=None,
     ):
         self.kernel = kernel
@@ -167,6 +172,7 @@ class GaussianProcessRegressor(KernelRegressor, GaussianProcess):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.device = device
         self.n_threads = n_threads
 
     def _fit_columns(self, X: Any, Y: np.ndarray, weight: np.ndarray) -> None:
@@ -181,13 +187,18 @@ class GaussianProcessRegressor(KernelRegressor, GaussianProcess):
             self._scale = np.sqrt(np.average((Y - centre) ** 2, axis=0, weights=weight))
             self._scale[self._scale == 0] = 1.0
         Y = (Y - centre) / self._scale
-        evidence = RegressionEvidence(prior, Y, weight)
+        evidence = (DeviceEvidence if isinstance(prior, DevicePrior) else RegressionEvidence)(prior, Y, weight)
         values = self._maximize(evidence, prior, self._start(Y, weight), Y.shape[1] * float(weight.sum()))
-        self._factor, alpha, log_evidence, self._spread = evidence.condition(values)
+        factor, alpha, log_evidence, self._spread = evidence.condition(values)
+        self._factor = factor.in_memory()
         coefficients = np.zeros((Y.shape[1], n_samples(X)))
         coefficients[:, used] = (self.amplitude_ * self._scale * alpha).T
         self._keep_expansion(X, coefficients, centre, support=used)
         self._conclude(log_evidence)
+
+    def _make_prior(self, X: Any, weight: np.ndarray) -> Prior:
+        prior, place = super()._make_prior(X, weight), self._place
+        return prior if place is None else DevicePrior(self.kernel_, prior.X, place)
 
     def _start(self, Y: np.ndarray, weight: np.ndarray) -> dict[str, float]:
         """Amplitude and noise as numbers."""
@@ -234,6 +245,8 @@ class GaussianProcessRegressor(KernelRegressor, GaussianProcess):
 
     def _variance(self, X: Any) -> np.ndarray:
         """Of the function, in normalised units."""
+        if (on := self._on_device(X)) is not None:
+            return variance(on, *self._compared(self._check_new(X)), self._factor.lower, self.amplitude_)
         parts = []
         for _, covariances, variances in self._compared_in_blocks(X):
             whitened = self._factor.whiten(covariances.T)
@@ -241,6 +254,8 @@ class GaussianProcessRegressor(KernelRegressor, GaussianProcess):
         return np.concatenate(parts)
 
     def _covariance(self, X: Any) -> np.ndarray:
+        if (on := self._on_device(X)) is not None:
+            return covariance(on, *self._compared(self._check_new(X)), self._factor.lower, self.amplitude_)
         blocks = [covariances for _, covariances, _ in self._compared_in_blocks(X)]
         whitened = self._factor.whiten(np.concatenate(blocks).T)
         return self.amplitude_ * np.asarray(self.kernel_(self._check_new(X)), dtype=np.float64) - whitened.T @ whitened

@@ -28,13 +28,20 @@ def _independent(square: np.ndarray) -> np.ndarray:
     triangle, pivots, rank, _ = lapack.dpstrf(square, tol=APART * float(diagonal.max(initial=0.0)), lower=1)
     left = square[np.ix_(pivots[rank:] - 1, pivots[rank:] - 1)] - triangle[rank:, :rank] @ triangle[rank:, :rank].T
     lowest = min(float(diagonal.min(initial=0.0)), float(np.diagonal(left).min(initial=0.0)))
-    # Small pivots enlarge what rounding has done to a column.
-    if lowest < -np.sqrt(np.finfo(float).eps) * float(diagonal.max(initial=0.0)):
+    refuse_indefinite(lowest, float(diagonal.max(initial=0.0)))
+    return np.sort(pivots[:rank] - 1).astype(np.int64)
+
+
+def refuse_indefinite(lowest: float, largest: float) -> None:
+    """Refuse landmarks of which one has a squared distance from the span of others, `lowest`, that is negative.
+
+    Up to rounding: small pivots enlarge what it has done to a column.
+    """
+    if lowest < -np.sqrt(np.finfo(float).eps) * largest:
         raise IndefiniteError(
             f"The kernel must be positive semi-definite, the squared distance of a landmark from the span of others is "
             f"{lowest:.3g}."
         )
-    return np.sort(pivots[:rank] - 1).astype(np.int64)
 
 
 def _solve_definite(lower: np.ndarray, right: np.ndarray) -> np.ndarray:

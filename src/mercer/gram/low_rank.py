@@ -117,14 +117,22 @@ def low_rank(
         raise ValueError(f"pivots {problem}")
     gram = K if isinstance(K, Gram) else MatrixGram.of_checked(as_matrix(K).astype(_dtype(K), copy=False), None)
     weight = None if sample_weight is None else as_weights(sample_weight, gram.n)
-    found, lowest = partial_cholesky(gram, rank, pivots, tol, random_state, weight)
+    factor, residual = spanning(gram, rank, pivots, tol, random_state, weight)
+    return LowRank(factor.pivots, factor.array(), residual)
+
+
+def spanning(
+    gram: Gram, rank: int, pivots: str, tol: float, random_state: Any, weight: np.ndarray | None
+) -> tuple["PartialFactor", np.ndarray]:
+    """The partial factor that `low_rank` gives, where it was made, and the residual; of positive matrices alone."""
+    factor, residual, lowest = _factored(gram, rank, pivots, tol, random_state, weight)
     # Small pivots enlarge what rounding has done to a column.
     if lowest < -np.sqrt(_eps(gram)) * gram.diag().max(initial=0.0):
         raise IndefiniteError(
             "K must be positive semi-definite, the squared distance of a sample from the span of others is "
             f"{lowest:.3g}; mercer.gram.Repair makes it one."
         )
-    return found
+    return factor, residual
 
 
 def partial_cholesky(
@@ -139,49 +147,106 @@ def partial_cholesky(
 
     A preconditioner of K and a ridge can do with that, features cannot.
     """
+    factor, residual, lowest = _factored(gram, rank, pivots, tol, random_state, weight)
+    return LowRank(factor.pivots, factor.array(), residual), lowest
+
+
+class PartialFactor:
+    """The columns of a partial Cholesky factor of a kernel matrix, as they come.
+
+    Parameters
+    ----------
+    gram : Gram
+    size : int
+        How many columns there will be at most.
+
+    Attributes
+    ----------
+    pivots : ndarray
+        The samples chosen so far.
+    """
+
+    def __init__(self, gram: Gram, size: int):
+        self.gram, self.pivots = gram, np.empty(0, dtype=np.int64)
+        self.columns = self._room(size)
+
+    def _room(self, size: int) -> Any:
+        return np.empty((size, self.gram.n))
+
+    @property
+    def size(self) -> int:
+        """How many columns there are."""
+        return len(self.pivots)
+
+    def left(self, proposed: np.ndarray) -> np.ndarray:
+        """The kernel matrix of some samples without what the pivots span."""
+        known = self.columns[: self.size, proposed]
+        return self.gram.square(proposed) - known.T @ known
+
+    def extend(self, new: np.ndarray, triangle: np.ndarray) -> np.ndarray:
+        """Take in new pivots, `triangle` being the factor of what is `left` of them.
+
+        Gives the sums of squares of the new columns, one for each sample.
+        """
+        k, known = self.size, self.columns[: self.size]
+        rows = self.gram.rows(new) - known[:, new].T @ known
+        rows = solve_triangular(triangle, rows, lower=True, check_finite=False)
+        # Of the pivots nothing is left, and above the diagonal of the triangle there is nothing.
+        rows[:, new], rows[:, self.pivots] = triangle.T, 0.0
+        self.columns[k : k + len(new)] = rows
+        self._note(new)
+        return np.einsum("ji,ji->i", rows, rows)
+
+    def _note(self, new: np.ndarray) -> None:
+        self.pivots = np.concatenate([self.pivots, new])
+
+    def array(self) -> np.ndarray:
+        """All columns, shape (n, size)."""
+        return np.ascontiguousarray(self.columns[: self.size].T)
+
+    def triangle(self) -> np.ndarray:
+        """Their rows of the pivots, lower."""
+        return np.ascontiguousarray(self.columns[: self.size, self.pivots].T)
+
+
+def _factored(
+    gram: Gram, rank: int, pivots: str, tol: float, random_state: Any, weight: np.ndarray | None
+) -> tuple[PartialFactor, np.ndarray, float]:
+    """The partial factor, the diagonal of what it leaves, and the lowest entry that ever had."""
     rng = check_random_state(random_state)
     diagonal = gram.diag()
     rounding = ROUNDING * _eps(gram) * float(diagonal.max(initial=0.0))
     n = gram.n
     weight = np.ones(n) if weight is None else weight
     wanted = min(rank, int(np.count_nonzero(weight)))
-    factor = np.empty((n, wanted), order="F")
-    residual, chosen = np.maximum(diagonal, 0.0), np.empty(0, dtype=np.int64)
+    factor = gram.partial_factor(wanted)
+    residual = np.maximum(diagonal, 0.0)
     lowest = float(diagonal.min(initial=0.0))
     enough = tol * float(weight @ residual)
     order = rng.permutation(n)
-    while len(chosen) < wanted:
+    while factor.size < wanted:
         residual[residual <= rounding] = 0.0
         left = weight * residual
         if not left.any() or left.sum() <= enough:
             break
-        k = len(chosen)
-        size = min(BLOCK, wanted - k)
+        size = min(BLOCK, wanted - factor.size)
         if pivots == "random":
             proposed = rng.choice(n, size=size, p=left / left.sum())
         elif pivots == "uniform":
             proposed = order[left[order] > 0][:size]
         else:
             proposed = np.argmax(np.where(weight > 0, residual, 0.0), keepdims=True)
-        known = factor[:, :k]
-        block = gram.square(proposed) - known[proposed] @ known[proposed].T
+        block = factor.left(proposed)
         residual[proposed] = np.minimum(residual[proposed], np.maximum(np.diagonal(block), 0.0))  # what it really is
         kept, triangle = _accepted(block, rounding, rng if pivots == "random" else None)
         if not len(kept):
             continue
         new = proposed[kept]
-        columns = gram.rows(new).T - known @ known[new].T
-        columns = solve_triangular(triangle, columns.T, lower=True, check_finite=False).T
-        factor[:, k : k + len(new)] = columns
-        # Of the pivots nothing is left, and above the diagonal of the triangle there is nothing.
-        factor[new, k : k + len(new)] = triangle
-        factor[chosen, k : k + len(new)] = 0.0
-        residual = residual - np.einsum("ij,ij->i", columns, columns)
+        residual = residual - factor.extend(new, triangle)
         residual[new] = 0.0
         lowest = min(lowest, float(residual.min()))
         residual = np.maximum(residual, 0.0)
-        chosen = np.concatenate([chosen, new])
-    return LowRank(chosen, np.ascontiguousarray(factor[:, : len(chosen)]), residual), lowest
+    return factor, residual, lowest
 
 
 def _dtype(K: Any) -> Any:

@@ -8,7 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array, issparse
@@ -49,6 +49,8 @@ class Gram(ABC):
 
     dtype: np.dtype = np.dtype(np.float64)
     """The precision of the entries."""
+    keeps_values: ClassVar[bool] = False
+    """Whether products need not compute kernel values again."""
 
     def __init__(self, n: int, definite: bool | None):
         self.n = n
@@ -108,6 +110,12 @@ class Gram(ABC):
     def streamed(self, rows: csr_array) -> Iterator[tuple[slice, np.ndarray]]:
         """K @ rows.T for sparse rows of coefficients, as stretches of samples and what adds up to their values."""
         yield slice(0, self.n), self.values_at(rows, np.arange(self.n)).T
+
+    def partial_factor(self, size: int) -> Any:
+        """Where `low_rank` keeps the columns of a partial Cholesky factor, `size` at most."""
+        from mercer.gram.low_rank import PartialFactor
+
+        return PartialFactor(self, size)
 
     @cached_property
     def definite(self) -> bool:
@@ -180,6 +188,8 @@ class MatrixGram(Gram):
     >>> MatrixGram([[1.0, 2.0], [2.0, 1.0]]).definite
     False
     """
+
+    keeps_values = True
 
     def __init__(self, matrix: Any, definite: bool | None = None):
         dtype = np.float32 if getattr(matrix, "dtype", None) == np.float32 else np.float64
@@ -370,10 +380,10 @@ def stored(gram: Gram, memory: float | str = "auto", dtype: Any = np.float64) ->
     -------
     Gram
         A `MatrixGram` if half the budget is enough for it and its values have a place in `dtype`; else the one given,
-        and so is one that is in memory already.
+        and so is one that keeps its values already.
     """
     dtype = np.dtype(dtype)
-    if isinstance(gram, MatrixGram) or dtype.itemsize * gram.n**2 > memory_budget(memory) // 2:
+    if gram.keeps_values or dtype.itemsize * gram.n**2 > memory_budget(memory) // 2:
         return gram
     if dtype == np.float32 and np.abs(gram.diag()).max(initial=0.0) > LARGEST_SINGLE:
         return gram

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer.data import RowBlocks
+from mercer.devices.landmarks import DeviceLandmarkGram
 from mercer.distributed.engine import is_lazy
 from mercer.distributed.landmark_matrix import DaskLandmarkMatrix
 from mercer.distributed.rows import DaskRows
@@ -95,6 +96,16 @@ class LandmarkMachine(KernelMachine):
     def _reads_blocks(self) -> bool:
         return self.approximation is not None
 
+    def _check_all(self) -> None:
+        super()._check_all()
+        if self.device is not None and isinstance(
+            self.approximation, _maps("MercerMap", "RandomFourier", "PolynomialSketch")
+        ):
+            raise ValueError(
+                f"device must be None with approximation={self.approximation!r}; a device has landmarks, a number of "
+                "them or a Nystroem."
+            )
+
     def _make_gram(self, X: Any, weight: np.ndarray) -> Gram:
         self.__dict__.pop("approximation_", None)  # of an earlier fit
         if self.approximation is None:
@@ -109,7 +120,7 @@ class LandmarkMachine(KernelMachine):
         else:
             self._resolve_kernel(X, weight)
             some = X[np.ix_(rows, rows)] if self._precomputed else take(X, rows)
-        given = {"kernel": self.kernel_, "memory": self.memory, "n_threads": self.n_threads}
+        given = {"kernel": self.kernel_, "device": self.device, "memory": self.memory, "n_threads": self.n_threads}
         known = chooser.get_params(deep=False)
         chooser = clone(chooser).set_params(**{name: value for name, value in given.items() if name in known})
         self.approximation_ = chooser.fit(some, sample_weight=weight[rows])
@@ -139,6 +150,8 @@ class LandmarkMachine(KernelMachine):
     ) -> LandmarkGram:
         """The Gram matrix; of a precomputed one the landmarks are numbers of columns."""
         kernel, X = (Indexed(X), np.arange(len(X))) if self._precomputed else (self.kernel_, X)
+        if (place := self._place) is not None:
+            return DeviceLandmarkGram(kernel, X, landmarks, place, numbers)
         matrix_of = DaskLandmarkMatrix if isinstance(X, DaskRows) else LandmarkMatrix
         if directions is not None:
             return SpanGram(kernel, X, landmarks, directions, self.memory, numbers, matrix_of)

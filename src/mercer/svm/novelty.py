@@ -67,6 +67,7 @@ class NoveltyDetector(BoundaryDetector, ABC):
         *,
         nu=0.5,
         approximation=None,
+        device=None,
         tol=1e-3,
         gap_tol=None,
         max_iter=None,
@@ -80,6 +81,7 @@ class NoveltyDetector(BoundaryDetector, ABC):
         self.kernel = kernel
         self.nu = nu
         self.approximation = approximation
+        self.device = device
         self.tol = tol
         self.gap_tol = gap_tol
         self.max_iter = max_iter
@@ -140,6 +142,9 @@ class OneClassSVM(Hyperplane, NoveltyDetector):
         For many samples: how many of them, the landmarks, functions are expanded over, or the `Nystroem` that chooses
         them; more is more exact. Or a `MercerMap`, `RandomFourier` or `PolynomialSketch`, in whose features functions
         are linear. None: all samples.
+    device : str, torch.device or None, default=None
+        Where kernel values and matrices are made, with an `approximation`: "cuda", a GPU, by PyTorch, or "cpu", by the
+        same code. None: the native core.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions; smaller is more exact and slower.
     gap_tol : float > 0 or None, default=None
@@ -237,6 +242,9 @@ class SVDD(NoveltyDetector):
         For many samples: how many of them, the landmarks, functions are expanded over, or the `Nystroem` that chooses
         them; more is more exact. Or a `MercerMap`, `RandomFourier` or `PolynomialSketch`, in whose features functions
         are linear. None: all samples.
+    device : str, torch.device or None, default=None
+        Where kernel values and matrices are made, with an `approximation`: "cuda", a GPU, by PyTorch, or "cpu", by the
+        same code. None: the native core.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions; smaller is more exact and slower.
     gap_tol : float > 0 or None, default=None

@@ -126,6 +126,9 @@ class SVR(PricedTubes, SupportVectorRegressor):
         For many samples: how many of them, the landmarks, functions are expanded over, or the `Nystroem` that chooses
         them; more is more exact. Or a `MercerMap`, `RandomFourier` or `PolynomialSketch`, in whose features functions
         are linear. None: all samples.
+    device : str, torch.device or None, default=None
+        Where kernel values and matrices are made, with an `approximation`: "cuda", a GPU, by PyTorch, or "cpu", by the
+        same code. None: the native core.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions, in units of y; smaller is more exact and slower.
     gap_tol : float > 0 or None, default=None
@@ -211,6 +214,7 @@ class SVR(PricedTubes, SupportVectorRegressor):
         epsilon=0.1,
         loss="linear",
         approximation=None,
+        device=None,
         tol=1e-3,
         gap_tol=None,
         max_iter=None,
@@ -226,6 +230,7 @@ class SVR(PricedTubes, SupportVectorRegressor):
         self.epsilon = epsilon
         self.loss = loss
         self.approximation = approximation
+        self.device = device
         self.tol = tol
         self.gap_tol = gap_tol
         self.max_iter = max_iter
@@ -260,6 +265,9 @@ class NuSVR(SupportVectorRegressor):
         For many samples: how many of them, the landmarks, functions are expanded over, or the `Nystroem` that chooses
         them; more is more exact. Or a `MercerMap`, `RandomFourier` or `PolynomialSketch`, in whose features functions
         are linear. None: all samples.
+    device : str, torch.device or None, default=None
+        Where kernel values and matrices are made, with an `approximation`: "cuda", a GPU, by PyTorch, or "cpu", by the
+        same code. None: the native core.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions, in units of y; smaller is more exact and slower.
     gap_tol : float > 0 or None, default=None
@@ -346,6 +354,7 @@ class NuSVR(SupportVectorRegressor):
         nu=0.5,
         C=1.0,
         approximation=None,
+        device=None,
         tol=1e-3,
         gap_tol=None,
         max_iter=None,
@@ -360,6 +369,7 @@ class NuSVR(SupportVectorRegressor):
         self.nu = nu
         self.C = C
         self.approximation = approximation
+        self.device = device
         self.tol = tol
         self.gap_tol = gap_tol
         self.max_iter = max_iter
@@ -410,6 +420,9 @@ class QuantileSVR(SupportVectorRegressor):
         For many samples: how many of them, the landmarks, functions are expanded over, or the `Nystroem` that chooses
         them; more is more exact. Or a `MercerMap`, `RandomFourier` or `PolynomialSketch`, in whose features functions
         are linear. None: all samples.
+    device : str, torch.device or None, default=None
+        Where kernel values and matrices are made, with an `approximation`: "cuda", a GPU, by PyTorch, or "cpu", by the
+        same code. None: the native core.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions, in units of y; smaller is more exact and slower.
     gap_tol : float > 0 or None, default=None
@@ -501,6 +514,7 @@ class QuantileSVR(SupportVectorRegressor):
         quantile=0.5,
         C=1.0,
         approximation=None,
+        device=None,
         tol=1e-3,
         gap_tol=None,
         max_iter=None,
@@ -515,6 +529,7 @@ class QuantileSVR(SupportVectorRegressor):
         self.quantile = quantile
         self.C = C
         self.approximation = approximation
+        self.device = device
         self.tol = tol
         self.gap_tol = gap_tol
         self.max_iter = max_iter
