@@ -48,8 +48,8 @@ class Landmarks:
         return f"must be None, an int >= 1 (how many landmarks), or a {names}, got {value!r}."
 
 
-# Those whose features are functions in the space of the kernel.
-WITHIN = ("Nystroem", "MercerMap")
+# Those whose features are functions in the space of the kernel, and those that no device makes.
+WITHIN, WITHOUT_DEVICE = ("Nystroem", "MercerMap"), ("MercerMap", "RandomFourier", "PolynomialSketch")
 
 
 def _maps(*names: str) -> tuple[type, ...]:
@@ -99,7 +99,7 @@ class LandmarkMachine(KernelMachine):
     def _check_all(self) -> None:
         super()._check_all()
         if self.device is not None and isinstance(
-            self.approximation, _maps("MercerMap", "RandomFourier", "PolynomialSketch")
+            self.approximation, _maps(*WITHOUT_DEVICE)
         ):
             raise ValueError(
                 f"device must be None with approximation={self.approximation!r}; a device has landmarks, a number of "
