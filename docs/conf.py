@@ -133,10 +133,18 @@ def quote_from_texts(app, page, template, context, doctree):
         app.add_js_file("search.js")
 
 
+# What the gallery puts around the text of a page.
+AROUND = {"sphx-glr-download-link-note", "sphx-glr-footer"}
+
+
+def is_text(node):
+    return not isinstance(node, nodes.comment) and not AROUND & set(node.get("classes", []))
+
+
 def text_of(app, page):
     tree = app.env.get_doctree(page)
-    for comment in list(tree.findall(nodes.comment)):
-        comment.parent.remove(comment)
+    for other in [node for node in tree.findall(nodes.Element) if not is_text(node)]:
+        other.parent.remove(other)
     return tree.astext()
 
 

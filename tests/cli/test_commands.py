@@ -126,6 +126,15 @@ def test_tuned_probabilities(mercer):
         )
 
 
+def test_tune_says_where_the_best_is_at_the_edge(mercer):
+    tune = ["tune", IONOSPHERE, "-t", "class", "--cv", 3]
+    said = mercer(*tune, "--grid", "C=0.001,0.01,4", "--grid", "kernel__gamma=0.001,0.05,10", "--json")
+    assert said.json["search"]["at_edge"] == ["C"]
+    said = mercer(*tune, "--grid", "C=0.001,0.01,4", "--grid", "loss=hinge,squared_hinge")
+    assert "; C at the edge of what was tried\n" in said.out
+    assert "edge" not in mercer(*tune, "--grid", "C=0.001,4,1e9").out
+
+
 def test_tune_shows_the_best_cells(mercer):
     said = mercer(
         "tune", IONOSPHERE, "-t", "class", "--grid", "C=1,8", "--grid", "kernel__gamma=0.03,0.1", "--top", 3, "--cv", 3

@@ -81,6 +81,24 @@ def test_probabilities(mercer):
     assert said.code == 4
 
 
+def test_normality(mercer):
+    said = mercer("libsvm", "predict", "-b", 1, FILES / "two.svm", FILES / "density.model", "out")
+    assert said.code == 0 and "Accuracy" in said.out and "sigma" not in said.out
+    first, *rest = Path("out").read_text().splitlines()
+    shares = np.loadtxt(rest)
+    assert first == "labels normal outlier" and np.allclose(shares[:, 1:].sum(axis=1), 1)
+    assert set(shares[:, 0]) == {-1, 1} and ((shares[:, 1] >= 0.5) == (shares[:, 0] > 0)).mean() > 0.8
+    data = files("mercer.datasets") / "data" / "ionosphere.csv"
+    assert mercer("convert", data, "radar.svm", "-t", "class").code == 0
+    assert mercer("libsvm", "train", "-s", 2, "-b", 1, "-q", "radar.svm", "n.model") == (0, "", "")
+    assert mercer("libsvm", "predict", "-b", 1, "radar.svm", "n.model", "out").code == 0
+    bins, counts = np.unique(np.loadtxt("out", skiprows=1)[:, 1], return_counts=True)
+    assert np.allclose(bins, [0.001, *np.arange(1, 10) / 10, 0.999]) and counts[1:-1].min() > 20
+    said = mercer("libsvm", "train", "-s", 2, "-n", 0.05, "-b", 1, "-q", FILES / "two.svm", "n.model")
+    assert said.code == 0 and said.err.startswith("WARNING: too few") and parse_model("n.model").density_marks is None
+    assert mercer("libsvm", "predict", "-b", 1, FILES / "two.svm", "n.model", "out").code == 4
+
+
 def test_weights_of_classes_are_the_machine_s_and_not_the_sigmoid_s(mercer):
     data = files("mercer.datasets") / "data" / "ionosphere.csv"
     assert mercer("convert", data, "radar.svm", "-t", "class").code == 0
@@ -183,7 +201,6 @@ def test_scale(mercer, tmp_path):
         (["train", "-s", "7", FILES / "two.svm"], 2),
         (["train", "-h", "3", FILES / "two.svm"], 2),
         (["train", FILES / "two.svm", "nowhere/two.model"], 2),
-        (["train", "-s", "2", "-b", "1", FILES / "two.svm"], 2),
         (["train", FILES / "values.svm"], 3),
         (["train", "-t", "4", FILES / "two.svm"], 3),
         (["train", "nothing.svm"], 1),

@@ -13,6 +13,7 @@ from mercer import SVC, SVR, NuSVC, OneClassSVM, TunedSVC
 from mercer.calibration import Calibrated
 from mercer.compat.libsvm import as_machine, as_model, format_model, parse_model, read_model, write_model
 from mercer.compat.libsvm.machines import pair_values
+from mercer.compat.libsvm.model import density_marks
 from mercer.data import read_svmlight
 from mercer.errors import FormatError
 from mercer.kernels import RBF, Laplacian, Polynomial, Sigmoid
@@ -57,7 +58,7 @@ def test_round_trip(name):
         assert np.allclose(*values, rtol=1e-12, atol=1e-12)
         return
     assert back.n_support == model.n_support
-    for field in ("rho", "coefficients", "prob_a", "prob_b"):
+    for field in ("rho", "coefficients", "prob_a", "prob_b", "density_marks"):
         ours, theirs = getattr(back, field), getattr(model, field)
         assert (ours is None) == (theirs is None)
         assert ours is None or np.array_equal(ours, theirs)
@@ -77,6 +78,21 @@ def test_probabilities_are_those_of_libsvm(name):
     in_order = np.searchsorted(machine.classes_, model.labels)
     assert np.allclose(machine.predict_proba(X)[:, in_order], theirs[:, 1:], atol=atol)
     assert (machine.predict(X) == theirs[:, 0]).all()
+
+
+def test_marks_of_normality_are_those_of_libsvm(rng):
+    X, _ = read_svmlight(FILES / "two.svm")
+    model = parse_model(FILES / "density.model")
+    values = as_machine(model).decision_function(X)
+    assert np.allclose(density_marks(values), model.density_marks, atol=1e-15)
+    assert np.array_equal(parse_model(io.BytesIO(format_model(model).encode())).density_marks, model.density_marks)
+    assert density_marks(np.array([-1.0] * 4 + [1.0] * 40)) is None
+    # LIBSVM's own rule, in its words.
+    asked = np.concatenate([values, rng.normal(scale=1e-3, size=50)])
+    for value, found in zip(asked, model.normality(asked), strict=True):
+        marks = model.density_marks
+        expected = 0.001 if value < marks[0] else 0.999 if value > marks[9] else None
+        assert found == (expected or next(i for i in range(1, 10) if value < marks[i]) / 10)
 
 
 def test_what_has_no_place_in_a_machine_is_left_out():

@@ -4,6 +4,7 @@
 """
 
 import importlib
+import json
 import re
 import time
 from pathlib import Path
@@ -187,6 +188,14 @@ def test_search_finds_a_page(reader, words, wanted):
     quotes = "[...document.querySelectorAll('#search-results p.context')].map(e => e.textContent)"
     reader.wait(f"{quotes}.some(text => text.toLowerCase().includes('{words.lower()}'))")
     assert reader.complaints() == []
+
+
+def test_the_search_quotes_what_a_page_of_the_gallery_says():
+    texts = json.loads((BUILT / "_static" / "texts.js").read_text().removeprefix("const TEXTS = ").rstrip(";\n"))
+    pages = {page: text for page, text in texts.items() if page.startswith("gallery/plot_")}
+    assert len(pages) > 30
+    for page, text in pages.items():
+        assert "full example code" not in text and "Download" not in text, page
 
 
 def test_a_gallery_page_has_its_picture(reader):

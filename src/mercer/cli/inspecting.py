@@ -41,7 +41,7 @@ def about(path: str) -> dict[str, Any]:
             "classes": list(model.labels),
             "support_vectors": model.coefficients.shape[1],
             "features": None if model.kernel == "precomputed" else model.vectors.shape[1],
-            "probabilities": model.prob_a is not None,
+            "probabilities": model.prob_a is not None or model.density_marks is not None,
         }
     told, model = persist.describe(path), load_model(path)
     machine = machine_of(model)

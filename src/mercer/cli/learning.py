@@ -271,7 +271,23 @@ def _search_of(search: Any) -> dict[str, Any] | None:
         "n_cells": len(search.cv_results_["params"]),
         "n_splits": search.n_splits_,
         "complete": search.complete_,
+        "at_edge": _at_edge(search),
     }
+
+
+def _at_edge(search: Any) -> list[str]:
+    """Parameters whose best value is the smallest or the largest that was tried: there may be better ones beyond."""
+    tried = {name: [cell[name] for cell in search.cv_results_["params"]] for name in search.best_params_}
+    numbers = {name: set(values) for name, values in tried.items() if all(_is_number(value) for value in values)}
+    return [
+        name
+        for name, values in numbers.items()
+        if len(values) > 2 and search.best_params_[name] in (min(values), max(values))
+    ]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
 def _support_of(machine: Any) -> dict[str, Any] | None:
@@ -297,7 +313,10 @@ def _rows(
         found = content["search"]
         best = ", ".join(f"{name}={report.short(value)}" for name, value in found["best_params"].items())
         score = f"{found['best_score']:.3f} ± {found['score_std']:.3f}"
-        rows.append(("search", f"{found['n_cells']} cells, {found['n_splits']} folds; best {best}; score {score}"))
+        words = f"{found['n_cells']} cells, {found['n_splits']} folds; best {best}; score {score}"
+        if found["at_edge"]:
+            words += f"; {' and '.join(found['at_edge'])} at the edge of what was tried"
+        rows.append(("search", words))
     if judged is not None:
         name = {"error": "test error", "rmse": "test error", "outside": "called novel"}[judged.name]
         rows.append((name, report.error_words(judged)))

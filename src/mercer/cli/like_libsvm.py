@@ -3,7 +3,7 @@
 import sys
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from mercer.cli.outcomes import DATA, GOOD, MODEL, USAGE, CommandError, check_fo
 from mercer.compat.layout import pairs_of
 from mercer.compat.libsvm import as_machine, as_model, format_model, parse_model
 from mercer.compat.libsvm.machines import MACHINES, Order, pair_values
-from mercer.compat.libsvm.model import TYPES, Model
+from mercer.compat.libsvm.model import TYPES, Model, density_marks
 from mercer.data import read_svmlight
 from mercer.data.files import read_text, write_text
 from mercer.errors import FormatError
@@ -69,7 +69,11 @@ def train_as_libsvm(arguments: tuple[str, ...]) -> int:
         _tell(machine, options, labels, len(y))
     model = as_model(machine, labels or None)
     if options.b and options.s > 2:
-        model = Model(**{**vars(model), "prob_a": np.array([_spread(options, X, y)])})
+        model = replace(model, prob_a=np.array([_spread(options, X, y)]))
+    if options.b and options.s == 2:
+        model = replace(model, density_marks=density_marks(machine.decision_function(X)))
+        if model.density_marks is None:
+            print("WARNING: too few decision values of one sign (< 5) for probability estimates.", file=sys.stderr)
     write_text(path, format_model(model))
     return GOOD
 
@@ -114,7 +118,6 @@ def _check(options: Training) -> None:
         (options.h in (0, 1), "-h must be 0 or 1", options.h),
         (options.b in (0, 1), "-b must be 0 or 1", options.b),
         (options.v is None or options.v >= 2, "-v must be at least 2", options.v),
-        (not (options.b and options.s == 2), "-b 1 is not there for one-class machines (-s 2)", options.b),
     ]
     for good, rule, value in rules:
         if not good:
@@ -281,17 +284,20 @@ def predict_as_libsvm(arguments: tuple[str, ...]) -> int:
     X, y = _samples_for(model, files[0])
     machine = as_machine(model, max(X.shape[1], 1) if model.kernel == "precomputed" else X.shape[1])
     lines: list[str] = []
-    if options.b and (model.prob_a is None or model.type == "one_class"):
+    if options.b and (model.density_marks if model.type == "one_class" else model.prob_a) is None:
         raise CommandError("Model does not support probabiliy estimates: train with -b 1.", MODEL)
     if not model.classifies:
         found = machine.predict(X).astype(np.float64)
-        if options.b and not options.q:
-            assert model.prob_a is not None
+        if options.b and model.prob_a is not None and not options.q:
             print(
                 "Prob. model for test data: target value = predicted value + z,\n"
                 f"z: Laplace distribution e^(-|z|/sigma)/(2sigma),sigma={model.prob_a[0]:g}"
             )
         lines = [f"{value:.17g}" for value in found]
+        if options.b and model.type == "one_class":
+            normal = model.normality(machine.decision_function(X))
+            lines = ["labels normal outlier"]
+            lines += [f"{value:g} {p:g} {1 - p:g}" for value, p in zip(found, normal, strict=True)]
     else:
         values = pair_values(machine, model.labels, X)
         if options.b:

@@ -11,11 +11,13 @@ from mercer.calibration import couple
 from mercer.compat.layout import pairs_of
 from mercer.kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
 
-__all__ = ["KERNELS", "TYPES", "Model"]
+__all__ = ["KERNELS", "MARKS", "TYPES", "Model", "density_marks"]
 
 # In the order of svm-train's -s and -t.
 TYPES = ("c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr")
 KERNELS = ("linear", "polynomial", "rbf", "sigmoid", "precomputed")
+# Of the decision values of one-class machines, as LIBSVM has them since 3.3.
+MARKS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +53,8 @@ class Model:
     """Slopes of the sigmoids of all pairs, or the width of a regressor's errors."""
     prob_b: np.ndarray | None = None
     """Offsets of the sigmoids."""
+    density_marks: np.ndarray | None = None
+    """Of a one-class machine, the decision values between bins of normality."""
 
     @property
     def classifies(self) -> bool:
@@ -90,3 +94,33 @@ class Model:
         second = np.clip(expit(self.prob_a * values + self.prob_b), least, 1.0 - least)
         pairs: list[Any] = [(i, j) for i, j in pairs_of(len(self.labels))]
         return couple(second, pairs, len(self.labels))
+
+    def normality(self, values: np.ndarray) -> np.ndarray:
+        """How probable it is that samples are no outliers, from the values of a one-class machine."""
+        assert self.density_marks is not None
+        share = np.searchsorted(self.density_marks, values, side="right") / MARKS
+        return np.clip(share, 0.001, 0.999)  # as in LIBSVM, none is surer than this
+
+
+def density_marks(values: np.ndarray) -> np.ndarray | None:
+    """Marks between ten bins of normality: five for outliers and five for the others, of about as many samples each.
+
+    Parameters
+    ----------
+    values : array of shape (n,)
+        Decision values of the training samples of a one-class machine.
+
+    Returns
+    -------
+    array of shape (10,) or None
+        None where fewer than five samples are on one side.
+    """
+    values = np.sort(values)
+    n_out = int(np.count_nonzero(values < 0))
+    n_in = len(values) - n_out
+    if min(n_out, n_in) < MARKS // 2:
+        return None
+    steps = np.arange(MARKS // 2)
+    outer, inner = values[steps * n_out // (MARKS // 2)], values[n_out - 1 + (steps + 1) * n_in // (MARKS // 2)]
+    edges = np.concatenate([outer, [0.0], inner])
+    return (edges[:-1] + edges[1:]) / 2

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from mercer.compat.libsvm.machines import as_machine
-from mercer.compat.libsvm.model import KERNELS, TYPES, Model
+from mercer.compat.libsvm.model import KERNELS, MARKS, TYPES, Model
 from mercer.data.files import name_of, read_text
 from mercer.data.svmlight import parse_entries
 from mercer.errors import FormatError
@@ -105,6 +105,8 @@ class _Parser:
         n_functions = n_classes * (n_classes - 1) // 2
         prob_a = self.numbers("probA", float, n_functions) if "probA" in self.head else None
         prob_b = self.numbers("probB", float, n_functions) if "probB" in self.head and classifies else None
+        marked = type_ == "one_class" and "prob_density_marks" in self.head
+        marks = self.numbers("prob_density_marks", float, MARKS) if marked else None
         labels = tuple(self.numbers("label", int, n_classes)) if classifies else ()
         n_support = tuple(self.numbers("nr_sv", int, n_classes)) if classifies else ()
         if len(set(labels)) < len(labels):
@@ -125,6 +127,7 @@ class _Parser:
             n_support=n_support,
             prob_a=None if prob_a is None else np.array(prob_a),
             prob_b=None if prob_b is None else np.array(prob_b),
+            density_marks=None if marks is None else np.array(marks),
         )
 
     def error(self, reason: str, key: str) -> FormatError:

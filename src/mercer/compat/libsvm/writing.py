@@ -89,6 +89,8 @@ def format_model(model: Model) -> str:
         lines.append(["probA", *model.prob_a.tolist()])
     if model.prob_b is not None:
         lines.append(["probB", *model.prob_b.tolist()])
+    if model.density_marks is not None:
+        lines.append(["prob_density_marks", *model.density_marks.tolist()])
     if model.classifies:
         lines.append(["nr_sv", *model.n_support])
     text = [" ".join(field if isinstance(field, str) else shortest(field) for field in line) for line in lines]
