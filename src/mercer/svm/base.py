@@ -82,7 +82,7 @@ class SolverMachine(Machine):
 
         The last `n_further` of them, such as folds, always start afresh.
         """
-        solver = self._solver_for(problems[0].gram)
+        solver = self._solver_for(problems.gram if isinstance(problems, DualProblems) else problems[0].gram)
         if isinstance(problems, DualProblems):
             sizes, some = problems.parts.sizes.tolist(), problems[:1]  # they are of one kind
         else:

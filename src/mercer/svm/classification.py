@@ -90,7 +90,7 @@ class SVC(SoftMargins, SupportVectorClassifier):
     max_seconds : float > 0 or None, default=None
         Most seconds for the solver.
     memory : float > 0 or "auto", default="auto"
-        Megabytes for kernel values.
+        Megabytes for kernel values; where X comes in `mercer.data.RowBlocks`, for samples, too.
     n_threads : int or None, default=None
         Threads; the result does not depend on it.
     warm_start : bool, default=False
@@ -159,6 +159,9 @@ class SVC(SoftMargins, SupportVectorClassifier):
     -----
     Training takes between O(n d n_support) and O(n^2 d) for the usual parameters, more for large C, and memory
     O(n d) plus the budget; prediction O(d n_support) per sample. Several classes: see `mercer.multiclass`.
+
+    Vectors may come as `mercer.data.RowBlocks`, as they do where a mapped array is larger than the budget: what does
+    not fit is learnt from a part at a time, with the certificate over all, see `mercer.solvers.StreamingSMO`.
 
     References
     ----------
@@ -261,7 +264,7 @@ class NuSVC(SupportVectorClassifier):
     max_seconds : float > 0 or None, default=None
         Most seconds for the solver.
     memory : float > 0 or "auto", default="auto"
-        Megabytes for kernel values.
+        Megabytes for kernel values; where X comes in `mercer.data.RowBlocks`, for samples, too.
     n_threads : int or None, default=None
         Threads; the result does not depend on it.
     warm_start : bool, default=False

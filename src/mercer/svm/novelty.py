@@ -154,7 +154,7 @@ class OneClassSVM(Hyperplane, NoveltyDetector):
     max_seconds : float > 0 or None, default=None
         Most seconds for the solver.
     memory : float > 0 or "auto", default="auto"
-        Megabytes for kernel values.
+        Megabytes for kernel values; where X comes in `mercer.data.RowBlocks`, for samples, too.
     n_threads : int or None, default=None
         Threads; the result does not depend on it.
     warm_start : bool, default=False
@@ -254,7 +254,7 @@ class SVDD(NoveltyDetector):
     max_seconds : float > 0 or None, default=None
         Most seconds for the solver.
     memory : float > 0 or "auto", default="auto"
-        Megabytes for kernel values.
+        Megabytes for kernel values; where X comes in `mercer.data.RowBlocks`, for samples, too.
     n_threads : int or None, default=None
         Threads; the result does not depend on it.
     warm_start : bool, default=False

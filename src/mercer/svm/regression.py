@@ -138,7 +138,7 @@ class SVR(PricedTubes, SupportVectorRegressor):
     max_seconds : float > 0 or None, default=None
         Most seconds for the solver.
     memory : float > 0 or "auto", default="auto"
-        Megabytes for kernel values.
+        Megabytes for kernel values; where X comes in `mercer.data.RowBlocks`, for samples, too.
     n_threads : int or None, default=None
         Threads; the result does not depend on it.
     warm_start : bool, default=False
@@ -277,7 +277,7 @@ class NuSVR(SupportVectorRegressor):
     max_seconds : float > 0 or None, default=None
         Most seconds for the solver.
     memory : float > 0 or "auto", default="auto"
-        Megabytes for kernel values.
+        Megabytes for kernel values; where X comes in `mercer.data.RowBlocks`, for samples, too.
     n_threads : int or None, default=None
         Threads; the result does not depend on it.
     warm_start : bool, default=False
@@ -432,7 +432,7 @@ class QuantileSVR(SupportVectorRegressor):
     max_seconds : float > 0 or None, default=None
         Most seconds for the solver.
     memory : float > 0 or "auto", default="auto"
-        Megabytes for kernel values.
+        Megabytes for kernel values; where X comes in `mercer.data.RowBlocks`, for samples, too.
     n_threads : int or None, default=None
         Threads; the result does not depend on it.
     warm_start : bool, default=False
