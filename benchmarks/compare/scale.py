@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.kernel_approximation import Nystroem as TheirNystroem
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import log_loss
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.svm import LinearSVC as TheirLinearSVC
 
@@ -18,6 +19,7 @@ from benchmarks.task import Quality, Results, Task, figure, ratio
 from mercer.cells import Cells
 from mercer.data import RowBlocks
 from mercer.kernels import RBF
+from mercer.logistic import KernelLogisticRegression
 from mercer.ridge import KernelRidge
 from mercer.svm import SVC
 
@@ -61,6 +63,15 @@ def their_svc(m: int, found: Samples) -> Pipeline:
     return make_pipeline(features, TheirLinearSVC(C=1.0, loss="hinge", max_iter=1000)).fit(found.X, found.y)
 
 
+def logistic(m: int, found: Samples) -> Any:
+    return KernelLogisticRegression(RBF(width(found.X)), C=1.0, approximation=m).fit(found.X, found.y)
+
+
+def their_logistic(m: int, found: Samples) -> Pipeline:
+    features = TheirNystroem(kernel="rbf", gamma=width(found.X), n_components=m, random_state=0)
+    return make_pipeline(features, LogisticRegression(C=1.0, max_iter=1000)).fit(found.X, found.y)
+
+
 def error_of_values(found: Samples, machine: Any) -> Quality:
     predicted = machine.predict(found.X_test)
     return {"mean squared error": float(np.mean((found.y_test - predicted) ** 2)), **certificate(machine)}
@@ -68,6 +79,11 @@ def error_of_values(found: Samples, machine: Any) -> Quality:
 
 def error_of_classes(found: Samples, machine: Any) -> Quality:
     return {"error": float(np.mean(found.y_test != machine.predict(found.X_test))), **certificate(machine)}
+
+
+def error_of_probabilities(found: Samples, machine: Any) -> Quality:
+    loss = float(log_loss(found.y_test, machine.predict_proba(found.X_test)))
+    return {"log loss": loss, **certificate(machine)}
 
 
 def certificate(machine: Any) -> Quality:
@@ -101,6 +117,21 @@ def svc_task(n: int, m: int, peer: bool) -> Task:
         contenders={"mercer": partial(svc, m)} | ({"scikit-learn": partial(their_svc, m)} if peer else {}),
         quality=error_of_classes,
         tolerance={"error": ("at most", NOISE)},
+        repeats=0,
+        limit=600,
+        full=True,
+    )
+
+
+def logistic_task(n: int, m: int, peer: bool) -> Task:
+    return Task(
+        name=f"landmarks-logistic-{n}",
+        title=f"KernelLogisticRegression, C = 1, n = {n}, {m} landmarks",
+        group=GROUP,
+        setup=partial(classes, n),
+        contenders={"mercer": partial(logistic, m)} | ({"scikit-learn": partial(their_logistic, m)} if peer else {}),
+        quality=error_of_probabilities,
+        tolerance={"log loss": ("at most", NOISE)},
         repeats=0,
         limit=600,
         full=True,
@@ -189,6 +220,8 @@ TASKS = [
     ridge_task(1_000_000, 2000, peer=False),
     svc_task(200_000, 2000, peer=True),
     svc_task(1_000_000, 2000, peer=False),
+    logistic_task(200_000, 2000, peer=True),
+    logistic_task(1_000_000, 2000, peer=False),
     CELLS,
     BLOCKS,
 ]

@@ -42,9 +42,6 @@ class KernelPCA(SpectralMachine, LandmarkMachine):
         for `RBF` only, by fixed point iteration [2]_.
     alpha : float > 0, default=1.0
         The ridge of that regression; larger means smoother.
-    approximation : int >= 1, Nystroem, MercerMap or None, default=None
-        For many samples: how many of them, the landmarks, directions are expanded over, or the `Nystroem` or
-        `MercerMap` that chooses them; more is more exact. None: all samples.
     eigen_solver : {"auto", "dense", "lanczos"}, default="auto"
         All eigenvectors by LAPACK, or those that are wanted by Lanczos' method, see
         `mercer.gram.leading_eigenpairs`. "auto": dense for up to 200 samples, or where more than one direction in eight
@@ -55,6 +52,9 @@ class KernelPCA(SpectralMachine, LandmarkMachine):
         Most products with the kernel matrix in Lanczos' method; None: ten for every sample.
     random_state : int, RandomState or None, default=0
         Draws the vector from which Lanczos' method starts; the directions do not depend on it beyond `tol`.
+    approximation : int >= 1, Nystroem, MercerMap or None, default=None
+        For many samples: how many of them, the landmarks, directions are expanded over, or the `Nystroem` or
+        `MercerMap` that chooses them; more is more exact. None: all samples.
     device : str, torch.device or None, default=None
         Where the kernel matrix is and products with it are made: "cuda", a GPU, by PyTorch, or "cpu", by the same code.
         None: the native core.
@@ -146,11 +146,11 @@ class KernelPCA(SpectralMachine, LandmarkMachine):
         n_components=None,
         fit_inverse_transform=False,
         alpha=1.0,
-        approximation=None,
         eigen_solver="auto",
         tol=1e-10,
         max_iter=None,
         random_state=0,
+        approximation=None,
         device=None,
         memory="auto",
         n_threads=None,
@@ -159,11 +159,11 @@ class KernelPCA(SpectralMachine, LandmarkMachine):
         self.n_components = n_components
         self.fit_inverse_transform = fit_inverse_transform
         self.alpha = alpha
-        self.approximation = approximation
         self.eigen_solver = eigen_solver
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+        self.approximation = approximation
         self.device = device
         self.memory = memory
         self.n_threads = n_threads

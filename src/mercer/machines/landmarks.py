@@ -98,9 +98,7 @@ class LandmarkMachine(KernelMachine):
 
     def _check_all(self) -> None:
         super()._check_all()
-        if self.device is not None and isinstance(
-            self.approximation, _maps(*WITHOUT_DEVICE)
-        ):
+        if self.device is not None and isinstance(self.approximation, _maps(*WITHOUT_DEVICE)):
             raise ValueError(
                 f"device must be None with approximation={self.approximation!r}; a device has landmarks, a number of "
                 "them or a Nystroem."
