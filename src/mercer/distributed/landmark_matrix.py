@@ -70,10 +70,10 @@ class DaskLandmarkMatrix(LandmarkMatrix):
 
     @cached_property
     def _local(self) -> Any:
-        """What tasks need besides their block: the matrix of no samples, with the workers."""
-        none = LandmarkMatrix(self.kernel, take(self.Z, slice(0)), self.Z)
-        none.single, none._centre = self.single, self._centre
-        return kept([sent_once(none)])[0]
+        """What tasks need besides their block: the matrix of any sample, with the workers."""
+        any_one = LandmarkMatrix(self.kernel, take(self.Z, slice(1)), self.Z)
+        any_one.single, any_one._centre = self.single, self._centre
+        return kept([sent_once(any_one)])[0]
 
     def in_single(self):
         other = super().in_single()
