@@ -90,6 +90,7 @@ SUMMARIES: dict[str, Callable[[Results], dict | None]] = {
     "graphs": graphs.summary,
     "strings": strings.summary,
     "relevance vectors": rvm.summary,
+    "cells and blocks": scale.summary,
     "kernel weights": mkl.summary,
     "clusters": clustering.summary,
     "linear programmes": lp.summary,

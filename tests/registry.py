@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, is_regressor
 from sklearn.linear_model import RidgeClassifier
 
-from mercer import active, calibration, kernels, multiclass, selection, solvers, svm
+from mercer import active, calibration, cells, kernels, multiclass, selection, solvers, svm
 from mercer.compat import sklearn as drop_in
 from mercer.multiclass import Scheme
 from mercer.selection import Criterion
@@ -220,6 +220,15 @@ CALIBRATED: dict[str, Callable[[], ClassifierMixin]] = {
     "Calibrated ensemble scores": lambda: calibration.Calibrated(RidgeClassifier(tol=1e-12), cv=3, ensemble=True),
     "SVC probability": lambda: svm.SVC(probability=True, class_weight="balanced"),
     "NuSVC probability": lambda: svm.NuSVC(nu=0.4, probability=True),
+}
+
+# A machine for every cell: few cells of the samples that laws have, one, and those of a kernel.
+CELLS: dict[str, Callable[[], Any]] = {
+    "Cells": lambda: cells.Cells(svm.SVC()),
+    "Cells small": lambda: cells.Cells(svm.SVC(C=3.0), cell_size=25, overlap=0.2),
+    "Cells of a kernel": lambda: cells.Cells(svm.SVC(), cell_size=25, space="kernel", centres="farthest-first"),
+    "Cells values": lambda: cells.Cells(svm.SVR(), cell_size=25, centres="random", overlap=0.5),
+    "Cells novelty": lambda: cells.Cells(svm.OneClassSVM(nu=0.3), cell_size=25),
 }
 
 # Machines that find their parameters themselves, by a gradient or by a search.

@@ -1,4 +1,6 @@
-"""Many samples: machines over landmarks, against scikit-learn's features of landmarks and a linear machine on them."""
+"""Many samples: over landmarks, against scikit-learn's features of landmarks and a linear machine on them; in cells and
+in blocks of rows, against one machine of all samples in memory.
+"""
 
 from functools import partial
 from typing import Any
@@ -11,7 +13,10 @@ from sklearn.svm import LinearSVC as TheirLinearSVC
 
 from benchmarks import data
 from benchmarks.data import Samples
-from benchmarks.task import Quality, Task
+from benchmarks.real_data import DATA_SETS
+from benchmarks.task import Quality, Results, Task, figure, ratio
+from mercer.cells import Cells
+from mercer.data import RowBlocks
 from mercer.kernels import RBF
 from mercer.ridge import KernelRidge
 from mercer.svm import SVC
@@ -102,10 +107,88 @@ def svc_task(n: int, m: int, peer: bool) -> Task:
     )
 
 
+# --- all samples in cells, or in blocks -------------------------------------------------------------------
+
+COVTYPE = next(data_set for data_set in DATA_SETS if data_set.name == "covtype")
+PRICE, CELL_SIZE, MEGABYTES = 10.0, 2000, 64
+# Cells are another machine: so much more of the test samples may be wrong.
+COARSER = 0.02
+
+
+def covtype(contender: str) -> Samples:
+    return COVTYPE.samples()
+
+
+def one_machine(found: Samples) -> Any:
+    return SVC(C=PRICE).fit(found.X, found.y)
+
+
+def in_cells(found: Samples) -> Any:
+    return Cells(SVC(RBF(width(found.X)), C=PRICE), cell_size=CELL_SIZE).fit(found.X, found.y)
+
+
+def in_blocks(found: Samples) -> Any:
+    return SVC(C=PRICE, memory=MEGABYTES).fit(RowBlocks.from_array(found.X), found.y)
+
+
+def judged_with_objective(found: Samples, machine: Any) -> Quality:
+    return error_of_classes(found, machine) | {"dual objective": machine.result_.dual_objective}
+
+
+CELLS = Task(
+    name="cells-covtype",
+    title=f"SVC, C = {PRICE:g}, covtype, cells of {CELL_SIZE}",
+    group=GROUP,
+    setup=covtype,
+    contenders={"mercer": in_cells, "mercer, one machine": one_machine},
+    quality=error_of_classes,
+    tolerance={"error": ("at most", COARSER)},
+    repeats=0,
+    limit=600,
+    needs=COVTYPE.paths,
+    full=True,
+    listed=False,
+)
+BLOCKS = Task(
+    name="blocks-covtype",
+    title=f"SVC, C = {PRICE:g}, covtype, blocks of rows with {MEGABYTES} MB",
+    group=GROUP,
+    setup=covtype,
+    contenders={"mercer": in_blocks, "mercer, one machine": one_machine},
+    quality=judged_with_objective,
+    tolerance={"dual objective": ("relative", 1e-4), "error": ("at most", NOISE)},
+    repeats=0,
+    limit=600,
+    needs=COVTYPE.paths,
+    full=True,
+    listed=False,
+)
+
+
+def summary(results: Results) -> dict[str, Any] | None:
+    """What cells and blocks cost and save, in time and in errors, on the same samples."""
+    told: dict[str, Any] = {}
+    sentences = []
+    for task in (CELLS, BLOCKS):
+        row = results.get(task.name, {})
+        if not all("quality" in row.get(contender, {}) for contender in task.contenders):
+            continue
+        errors = {contender: row[contender]["quality"]["error"] for contender in task.contenders}
+        factor = ratio(row, "mercer, one machine")
+        told[task.name] = {"errors": errors, "times faster": factor}
+        sentences.append(
+            f"{task.title}: {figure(row['mercer']):.3g} s and {errors['mercer']:.2%} errors; one machine in memory "
+            f"{figure(row['mercer, one machine']):.3g} s and {errors['mercer, one machine']:.2%}."
+        )
+    return told | {"text": " ".join(sentences)} if told else None
+
+
 # The features of a million samples would take scikit-learn 32 GB.
 TASKS = [
     ridge_task(200_000, 2000, peer=True),
     ridge_task(1_000_000, 2000, peer=False),
     svc_task(200_000, 2000, peer=True),
     svc_task(1_000_000, 2000, peer=False),
+    CELLS,
+    BLOCKS,
 ]

@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 _ROOMS = (
     "active",
     "calibration",
+    "cells",
     "cluster",
     "compat",
     "data",
@@ -52,6 +53,7 @@ _ROOM_OF = {
     "AnalyticCenterMachine": "version_space",
     "BayesPointMachine": "version_space",
     "Calibrated": "calibration",
+    "Cells": "cells",
     "GaussianProcessClassifier": "gp",
     "GaussianProcessRegressor": "gp",
     "GradientTuned": "selection",

@@ -1,5 +1,6 @@
 from . import active as active
 from . import calibration as calibration
+from . import cells as cells
 from . import cluster as cluster
 from . import compat as compat
 from . import data as data
@@ -31,6 +32,7 @@ from . import svm as svm
 from . import threads as threads
 from . import version_space as version_space
 from .calibration import Calibrated as Calibrated
+from .cells import Cells as Cells
 from .cluster import KernelKMeans as KernelKMeans
 from .cluster import SpectralClustering as SpectralClustering
 from .compat.sklearn import patch_sklearn as patch_sklearn

@@ -11,6 +11,7 @@ from machine_registry import MACHINES, lesson
 from numpy.testing import assert_array_equal
 from registry import (
     CALIBRATED,
+    CELLS,
     CRITERIA,
     DROP_INS,
     ESTIMATORS,
@@ -73,7 +74,8 @@ VALUES = {
     }.items()
     for name, make in registry.items()
 }
-TRAINED = LINEAR_ESTIMATORS | ESTIMATORS | CALIBRATED | TUNED | {f"drop-in {k}": v for k, v in DROP_INS.items()}
+TRAINED = LINEAR_ESTIMATORS | ESTIMATORS | CALIBRATED | CELLS | TUNED
+TRAINED |= {f"drop-in {k}": v for k, v in DROP_INS.items()}
 CERTIFICATE = {"objective", "bound", "gap", "violation", "status", "n_iter"}
 BINARY = ("GradientTuned",)
 # Models that hold a function of the user, with the place where it is.

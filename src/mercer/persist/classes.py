@@ -23,6 +23,7 @@ MODULES = (
     "calibration",
     "calibration.calibration",
     "calibration.maps",
+    "cells",
     "cluster",
     "compat.sklearn",
     "data",
