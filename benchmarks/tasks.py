@@ -36,6 +36,7 @@ from benchmarks.compare import (
     sweep,
     trees,
     tuning,
+    workers,
 )
 from benchmarks.task import Results, Task
 from benchmarks.track import imports
@@ -67,6 +68,7 @@ MODULES = (
     gp,
     rvm,
     scale,
+    workers,
     mkl,
     lp,
     easy_mkl,
@@ -91,6 +93,7 @@ SUMMARIES: dict[str, Callable[[Results], dict | None]] = {
     "strings": strings.summary,
     "relevance vectors": rvm.summary,
     "cells and blocks": scale.summary,
+    "workers": workers.summary,
     "kernel weights": mkl.summary,
     "clusters": clustering.summary,
     "linear programmes": lp.summary,

@@ -12,6 +12,7 @@ from mercer import (
     SVC,
     SVDD,
     SVR,
+    Cells,
     GaussianProcessRegressor,
     KernelPCA,
     KernelRidge,
@@ -143,6 +144,13 @@ def test_frames_have_names():
     assert_array_equal(found.compute(), machine.predict(frame[["a", "b", "c"]]))
     with pytest.raises(ValueError, match="feature names should match"):
         machine.predict(table[["b", "a", "c"]])
+
+
+def test_cells_read_blocks():
+    X = vectors()
+    far = Cells(SVC(), cell_size=150).fit(lazy(X), lazy(classes(X)))
+    near = Cells(SVC(), cell_size=150).fit(in_blocks(X), classes(X))
+    assert_array_equal(far.predict(lazy(X)).compute(), near.predict(X))
 
 
 def test_machines_that_need_samples_in_memory_say_so():

@@ -165,6 +165,11 @@ def test_products_are_those_of_one_machine(matrices):
     assert_allclose(far.norms(triangle), near.norms(triangle), rtol=1e-10)
     assert_array_equal(far.diag(), near.diag())
     assert_allclose(far.some(some), K[some], rtol=1e-12)
+    for rows, part in ((None, slice(None)), (some, some)):
+        found = list(far.blocks(rows, size=40))
+        assert_allclose(np.concatenate([block for _, block in found]), K[part], rtol=1e-12)
+        assert [place.stop for place, _ in found[:-1]] == [place.start for place, _ in found[1:]]
+        assert max(len(block) for _, block in found) <= 40
     assert_allclose(far.energy(some, c[some]), near.energy(some, c[some]), rtol=1e-10)
 
 

@@ -9,7 +9,7 @@ from mercer.distributed.engine import computed, kept, room, sent_once, task
 from mercer.distributed.rows import Arguments, DaskRows
 from mercer.gram.landmark_matrix import CHEAP_FEATURES, LandmarkMatrix
 from mercer.kernels.base import Kernel
-from mercer.kernels.samples import in_full, n_samples, take
+from mercer.kernels.samples import in_full, n_samples, row_blocks, take
 
 __all__ = ["DaskLandmarkMatrix"]
 
@@ -70,10 +70,10 @@ class DaskLandmarkMatrix(LandmarkMatrix):
 
     @cached_property
     def _local(self) -> Any:
-        """What tasks need besides their block: the matrix of no samples, with the workers."""
-        none = LandmarkMatrix(self.kernel, take(self.Z, slice(0)), self.Z)
-        none.single, none._centre = self.single, self._centre
-        return kept([sent_once(none)])[0]
+        """What tasks need besides their block: the matrix of any sample, with the workers."""
+        any_one = LandmarkMatrix(self.kernel, take(self.Z, slice(1)), self.Z)
+        any_one.single, any_one._centre = self.single, self._centre
+        return kept([sent_once(any_one)])[0]
 
     def in_single(self):
         other = super().in_single()
@@ -104,6 +104,14 @@ class DaskLandmarkMatrix(LandmarkMatrix):
 
     def some(self, rows):
         return self._side_by_side("some", rows, lambda place, own: (own,), self.shape[1:])
+
+    def blocks(self, rows=None, size=None):
+        """As of `LandmarkMatrix`: computed on the workers, and fetched one block of these after the other."""
+        given = self._given("some", lambda place, own: (np.arange(place.stop - place.start) if own is None else own,))
+        for place, made in self.X.each(_product, given, rows):
+            (found,) = computed([made])
+            for part in row_blocks(*found.shape, None if size is None else size * self.shape[1]):
+                yield slice(place.start + part.start, place.start + part.stop), found[part]
 
     # --- sums of features ---------------------------------------------------------------------------------
 
