@@ -8,9 +8,10 @@ from scipy.sparse import csr_array
 
 from mercer.data import RowBlocks
 from mercer.devices import DeviceGram, DeviceLandmarkGram, DeviceLandmarkMatrix, Place
-from mercer.devices.landmarks import TOGETHER, independent
+from mercer.devices.landmarks import arrays_on
 from mercer.errors import IndefiniteError
 from mercer.gram import LandmarkGram, LandmarkMatrix, low_rank, make_gram
+from mercer.gram.landmarks import IN_MEMORY, TOGETHER, independent
 from mercer.kernels import RBF, Exponential, Linear, Sigmoid
 
 torch = pytest.importorskip("torch")
@@ -161,19 +162,24 @@ def test_the_inverse_of_moments_is_their_inverse(same, rng, about_the_mean):
         assert_allclose(matrix @ gram.inverse_moments(c, rows, 0.3, total)(right), right, atol=1e-8)
 
 
-def test_landmarks_that_others_span_are_left_out_in_every_group(rng):
+@pytest.mark.parametrize("arrays", [IN_MEMORY, arrays_on(PLACE)], ids=["NumPy", "PyTorch"])
+def test_landmarks_that_others_span_are_left_out_in_every_group(rng, arrays):
     A = rng.normal(size=(2 * TOGETHER + 60, 90))
-    A[100] = A[7] + A[8]
-    A[TOGETHER + 5] = A[TOGETHER + 4]
-    square = torch.from_numpy(A @ A.T)
-    kept, lower = independent(square, PLACE)
+    kept, lower = independent(arrays.from_memory(A @ A.T), arrays)
     assert len(kept) == 90 and kept.max() < TOGETHER  # the first group has all directions
     assert_allclose(lower @ lower.T, (A @ A.T)[np.ix_(kept, kept)], atol=1e-9)
-    some = torch.from_numpy(np.diag(np.r_[np.ones(TOGETHER), 0.0, np.ones(3)]))
-    kept, lower = independent(some, PLACE)
-    assert (kept == np.delete(np.arange(TOGETHER + 4), TOGETHER)).all() and (
-        lower.numpy() == np.eye(TOGETHER + 3)
-    ).all()
+    some = np.diag(np.r_[np.ones(TOGETHER), 0.0, np.ones(3)])
+    kept, lower = independent(arrays.from_memory(some), arrays)
+    assert (kept == np.delete(np.arange(TOGETHER + 4), TOGETHER)).all()
+    assert (np.asarray(lower) == np.eye(TOGETHER + 3)).all()
+    spread = np.array([np.sin(np.arange(700.0)), np.cos(np.arange(700.0))]).T
+    kernel = RBF(gamma=30.0)(spread)
+    kept, lower = independent(arrays.from_memory(kernel), arrays)
+    part = kernel[np.ix_(kept, kept)]
+    assert_allclose(lower @ lower.T, part, atol=1e-12)
+    # Of all others the kept ones leave no more than the precision.
+    F = solve_triangular(np.asarray(lower), kernel[kept], lower=True)
+    assert 1 - (F**2).sum(axis=0).min() < 1e-7 and np.asarray(lower).diagonal().min() > 1e-5
 
 
 def test_indefinite_kernels_are_refused(rng):

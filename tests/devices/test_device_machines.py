@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.sparse import csr_array
 from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mercer
 from mercer.data import RowBlocks
@@ -229,3 +230,8 @@ def test_kept_matrices_are_what_products_use(monkeypatch):
     assert other._kept is None
     assert_allclose(other.dot(VALUES), kept, atol=1e-10)
     assert_allclose(kept, MatrixGram(RBF(gamma=0.3)(X)).dot(VALUES), atol=1e-10)
+
+
+@parametrize_with_checks([mercer.KernelRidge(device="cpu")])
+def test_sklearn_checks(estimator, check):
+    check(estimator)

@@ -7,8 +7,9 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from mercer.devices.arrays import Place, Tensor, full_precision
-from mercer.devices.landmarks import independent
+from mercer.devices.landmarks import arrays_on
 from mercer.devices.values import DeviceKernel
+from mercer.gram.landmarks import independent
 from mercer.gram.low_rank import PartialFactor
 from mercer.gram.sources import Gram
 from mercer.kernels.base import Kernel
@@ -98,7 +99,7 @@ class DeviceGram(Gram):
 
     def independent(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Which of some samples those before them do not span up to the precision, and the Cholesky factor of these."""
-        kept, lower = independent(self.values(which, which), self.place)
+        kept, lower = independent(self.values(which, which), arrays_on(self.place))
         return kept, to_numpy(lower)
 
     def partial_factor(self, size):

@@ -2,18 +2,17 @@
 
 from collections.abc import Iterator
 from copy import copy
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack
 
 from mercer.data import RowBlocks
 from mercer.devices.arrays import Place, Tensor, full_precision
 from mercer.devices.values import DeviceKernel
 from mercer.gram.features import FeatureGram
 from mercer.gram.landmark_matrix import LandmarkMatrix
-from mercer.gram.landmarks import APART, LandmarkGram, refuse_indefinite
+from mercer.gram.landmarks import Arrays, LandmarkGram, independent
 from mercer.kernels.base import Kernel
 from mercer.kernels.samples import n_samples, row_blocks, take, to_numpy
 
@@ -21,8 +20,6 @@ __all__ = ["DeviceLandmarkGram", "DeviceLandmarkMatrix"]
 
 # Rows whose kernel values are held at once for second moments: products of matrices want long sums.
 MOMENT_ROWS = 4096
-# Landmarks that are looked at together for what those before them span.
-TOGETHER = 512
 
 
 class DeviceLandmarkMatrix(LandmarkMatrix):
@@ -242,7 +239,7 @@ class DeviceLandmarkGram(LandmarkGram):
         z = on.vectors(Z)
         on = on.about(z)
         self.kernel, self.place = kernel, place
-        self.kept, self.lower = independent(on.values(z, z), place)
+        self.kept, self.lower = independent(on.values(z, z), arrays_on(place))
         self.Z = take(Z, self.kept)
         self.numbers = np.full(len(self.kept), -1) if numbers is None else np.asarray(numbers)[self.kept]
         self.matrix: DeviceLandmarkMatrix = DeviceLandmarkMatrix(kernel, X, self.Z, place)
@@ -315,35 +312,10 @@ class DeviceLandmarkGram(LandmarkGram):
         return lambda v: to_numpy(self.place.torch.cholesky_solve(self.place.tensor(v), factor))
 
 
-def independent(square: Tensor, place: Place) -> tuple[np.ndarray, Tensor]:
-    """Which landmarks those before them do not span up to the precision, and the Cholesky factor of these.
-
-    Of their kernel matrix; group by group: what is left of a group is factored with pivots, and those that are too
-    close to the span of others are left out at once. A factor with pivots over all would take a pass over the matrix
-    for every landmark.
-    """
-    torch, diagonal = place.torch, square.diagonal()
-    largest = float(diagonal.max()) if len(square) else 0.0
-    lower, kept = place.zeros(*square.shape), np.empty(0, dtype=np.int64)
-    lowest = float(diagonal.min()) if len(square) else 0.0
-    for group in row_blocks(len(square), 1, TOGETHER):
-        k, before = len(kept), place.tensor(kept)
-        triangle = lower[:k, :k]
-        rows = torch.linalg.solve_triangular(triangle, square[group][:, before].T, upper=False).T
-        left = to_numpy(square[group, group] - rows @ rows.T)
-        factor, pivots, rank, _ = lapack.dpstrf(left, tol=APART * largest, lower=1)
-        if left.diagonal().max() <= APART * largest:  # LAPACK takes the first pivot as it is
-            rank = 0
-        pivots = pivots - 1
-        over = np.diagonal(left)[pivots[rank:]] - (factor[rank:, :rank] ** 2).sum(axis=1)
-        lowest = min(lowest, float(over.min(initial=0.0)))
-        some = np.sort(pivots[:rank])
-        k_new = k + len(some)
-        lower[k:k_new, :k] = rows[place.tensor(some)]
-        lower[k:k_new, k:k_new] = place.tensor(np.linalg.cholesky(left[np.ix_(some, some)]))
-        kept = np.concatenate([kept, group.start + some])
-    refuse_indefinite(lowest, largest)
-    return kept, lower if len(kept) == len(square) else lower[: len(kept), : len(kept)].clone()
+def arrays_on(place: Place) -> Arrays:
+    """How matrices are handled that are on a device."""
+    solve = partial(place.torch.linalg.solve_triangular, upper=False)
+    return Arrays(lambda shape: place.zeros(*shape), solve, to_numpy, place.tensor)
 
 
 def definite_factor(matrix: Tensor, place: Place) -> Tensor:

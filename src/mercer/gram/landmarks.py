@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 from copy import copy
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
@@ -13,23 +13,56 @@ from mercer.errors import IndefiniteError
 from mercer.gram.features import FeatureGram
 from mercer.gram.landmark_matrix import LandmarkMatrix
 from mercer.kernels.base import Kernel
-from mercer.kernels.samples import in_full, take
+from mercer.kernels.samples import in_full, row_blocks, take
 
 __all__ = ["LandmarkGram"]
 
 # A landmark must be apart from the span of others by this part of the largest k(x, x), squared: the features of those
 # that are nearer would be rounding.
 APART = 1e-8
+# Landmarks that are looked at together for what those before them span.
+TOGETHER = 512
 
 
-def _independent(square: np.ndarray) -> np.ndarray:
-    """Which landmarks others do not span up to the precision, ascending: a Cholesky factor with pivots."""
-    diagonal = np.diagonal(square)
-    triangle, pivots, rank, _ = lapack.dpstrf(square, tol=APART * float(diagonal.max(initial=0.0)), lower=1)
-    left = square[np.ix_(pivots[rank:] - 1, pivots[rank:] - 1)] - triangle[rank:, :rank] @ triangle[rank:, :rank].T
-    lowest = min(float(diagonal.min(initial=0.0)), float(np.diagonal(left).min(initial=0.0)))
+class Arrays(NamedTuple):
+    """Where matrices are."""
+
+    zeros: Callable[[tuple[int, int]], Any]
+    solve: Callable[[Any, Any], Any]
+    """L^-1 B for a lower triangle L."""
+    to_memory: Callable[[Any], np.ndarray]
+    from_memory: Callable[[np.ndarray], Any]
+
+
+IN_MEMORY = Arrays(np.zeros, partial(solve_triangular, lower=True, check_finite=False), np.asarray, np.asarray)
+
+
+def independent(square: Any, arrays: Arrays = IN_MEMORY) -> tuple[np.ndarray, Any]:
+    """Which landmarks others do not span up to the precision, ascending, and the Cholesky factor of these.
+
+    Of their kernel matrix; group by group: of what landmarks before it leave of a group there is a Cholesky factor with
+    pivots, and those of the group that are too close to the span of others are left out at once. So most of it are
+    products of matrices, where a factor with pivots over all takes a pass over the matrix for every landmark.
+    """
+    m, diagonal = len(square), arrays.to_memory(square.diagonal())
+    near, lowest = APART * float(diagonal.max(initial=0.0)), float(diagonal.min(initial=0.0))
+    lower, kept = arrays.zeros((m, m)), np.empty(0, dtype=np.int64)
+    for group in row_blocks(m, 1, TOGETHER):
+        k = len(kept)
+        rows = arrays.solve(lower[:k, :k], square[group][:, kept].T).T if k else square[group][:, :0]
+        left = arrays.to_memory(square[group, group] - rows @ rows.T)
+        triangle, pivots, rank, _ = lapack.dpstrf(left, tol=near, lower=1)
+        if left.diagonal().max() <= near:  # LAPACK takes the first pivot as it is
+            rank = 0
+        rest, some = pivots[rank:] - 1, np.sort(pivots[:rank] - 1)
+        over = left.diagonal()[rest] - (triangle[rank:, :rank] ** 2).sum(axis=1)
+        lowest = min(lowest, float(over.min(initial=0.0)))
+        lower[k : k + rank, :k] = rows[some]
+        lower[k : k + rank, k : k + rank] = arrays.from_memory(np.linalg.cholesky(left[np.ix_(some, some)]))
+        kept = np.concatenate([kept, group.start + some])
     refuse_indefinite(lowest, float(diagonal.max(initial=0.0)))
-    return np.sort(pivots[:rank] - 1).astype(np.int64)
+    size = len(kept)
+    return kept, lower if size == m else lower[:size, :size] * 1.0  # a matrix of its own
 
 
 def refuse_indefinite(lowest: float, largest: float) -> None:
@@ -119,10 +152,9 @@ class LandmarkGram(FeatureGram):
         matrix_of: Callable[..., LandmarkMatrix] = LandmarkMatrix,
     ):
         square = np.asarray(kernel(in_full(Z)), dtype=np.float64)
-        self.kernel, self.kept = kernel, _independent(square)
+        self.kernel, (self.kept, self.triangle) = kernel, independent(square)
         self.Z = take(Z, self.kept)
         self.numbers = np.full(len(self.kept), -1) if numbers is None else np.asarray(numbers)[self.kept]
-        self.triangle = np.linalg.cholesky(square[np.ix_(self.kept, self.kept)])
         self.matrix = matrix_of(kernel, X, self.Z, memory)
         super().__init__(self.matrix.shape[0], True)
 
