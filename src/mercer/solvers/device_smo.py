@@ -1,0 +1,418 @@
+"""Sequential minimal optimisation on a device: two levels of working sets."""
+
+import time
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from mercer.devices.arrays import Device, Place, Tensor, to_numpy
+from mercer.devices.grams import DeviceGram
+from mercer.devices.rows import Rows, rows_of
+from mercer.gram import MatrixGram
+from mercer.gram.memory import memory_budget
+from mercer.parameters import Number
+from mercer.problems import DualProblem, DualProblems
+from mercer.solvers.base import Callback, History, Progress, SolverResult, SolverResults, certify
+from mercer.solvers.smo import SMO, SUSPECT_MARGIN
+from mercer.solvers.working_sets import Told, WorkingSet
+
+__all__ = ["DeviceSMO"]
+
+# Variables in a working set; on a GPU a power of two, as its kernel wants.
+SIZE, SIZE_ON_GPU = 2048, 1024
+# Up to so many samples kernel values are in float64 throughout.
+EXACT = 512
+# A working set is optimised to this part of the violation outside: what is more would only fit the set to itself.
+INNER_ACCURACY = 0.1
+# The part of a working set that stays from the one before, so that sets do not undo each other's work.
+KEPT = 0.5
+# How often float64 may fail to halve the violation until rounding is said to be in the way.
+PATIENCE = 3
+# Every so many rounds the history has an entry, at first every one.
+FIRST_RECORDS, STRIDE = 16, 8
+
+
+class Paths(NamedTuple):
+    """See `SMO.solve_many`."""
+
+    steps: int = 1
+    width: int = 1
+    rough: bool = False
+    seconds: float = np.inf
+    finished: Any = None
+
+
+class DeviceSMO(SMO):
+    """Sequential minimal optimisation with kernel values from a device. [1]_
+
+    All variables and the gradient lie on the device. The variables that violate the optimality conditions most, with
+    some of those that did so before, form a working set; its kernel matrix is computed and its own problem solved, then
+    the gradient of all others follows in one product
+
+    .. math:: f \\leftarrow f + K[:, W] \\, (s \\, \\delta a)_W,
+
+    of which no matrix is stored. On a GPU one kernel solves the small problem where it is, several pairs of variables
+    at a time (`mercer.solvers.working_sets`); on the CPU, and where Triton is not there, `SMO` does. Kernel
+    values are in float32, all sums in float64. Once all variables are settled, the gradient is computed afresh in
+    float64 wherever the certificate depends on it, and the run goes on from there if that shows a violation above
+    `tol`, with values in float64 if float32 is too coarse.
+
+    Problems that fit into one working set go to the native solver all together, over a kernel matrix from the device.
+
+    Parameters
+    ----------
+    device : str, torch.device or None, default=None
+        "cpu", "cuda", "cuda:1", ...; None is where the kernel matrix is, or else the CPU.
+    tol, gap_tol, memory, max_iter, max_seconds, n_threads, precision
+        As in `SMO`.
+    size : int >= 2 or None, default=None
+        Variables in a working set. More means fewer products with all samples, and more work in each set. None: 1024 on
+        a GPU, 2048 elsewhere.
+
+    See Also
+    --------
+    SMO : All of it on the CPU, and sooner done for some thousand samples.
+
+    Notes
+    -----
+    A round costs O(n size) kernel values and O(size^2) memory; the vectors lie on the device, O(n d). The result does
+    not depend on threads.
+
+    References
+    ----------
+    .. [1] Z. Wen, J. Shi, Q. Li, B. He, J. Chen, ThunderSVM: a fast SVM library on GPUs and CPUs, JMLR 19, 2018.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.gram import MatrixGram
+    >>> from mercer.problems import soft_margin
+    >>> from mercer.solvers import DeviceSMO
+    >>> X = np.array([[0.0], [2.0]])
+    >>> problem = soft_margin(MatrixGram(X @ X.T), np.array([-1.0, 1.0]), np.array([10.0, 10.0]))
+    >>> DeviceSMO("cpu").solve(problem).a
+    array([0.5, 0.5])
+    """
+
+    _parameters: ClassVar[dict[str, Any]] = {
+        "device": Device,
+        **{name: rule for name, rule in SMO._parameters.items() if name not in ("pair_rule", "shrinking")},
+        "size": Number(2, integer=True, none=True),
+    }
+
+    def __init__(
+        self,
+        device=None,
+        *,
+        tol=1e-3,
+        gap_tol=None,
+        memory="auto",
+        max_iter=None,
+        max_seconds=None,
+        n_threads=None,
+        precision="auto",
+        size=None,
+    ):
+        self.device = device
+        self.tol = tol
+        self.gap_tol = gap_tol
+        self.memory = memory
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.n_threads = n_threads
+        self.precision = precision
+        self.size = size
+
+    # What the native solver is told where it takes over.
+    pair_rule, shrinking = "gain", True
+
+    def _place(self, problems: DualProblems) -> Place:
+        if self.device is None and isinstance(problems.gram, DeviceGram):
+            return problems.gram.place
+        return Place("cpu" if self.device is None else self.device)
+
+    def _run(
+        self,
+        problems: DualProblems,
+        points: np.ndarray,
+        callback: Callback | None,
+        *,
+        unbounded_ratio: float = SUSPECT_MARGIN,
+        paths: dict[str, Any] | None = None,
+    ) -> SolverResults:
+        """One problem after the other; small ones natively, all at once if there are no others."""
+        options = Paths(**(paths or {}))
+        rows = rows_of(problems.gram, self._place(problems))
+        size = self.size or (SIZE_ON_GPU if rows.place.on_gpu else SIZE)
+        small = (problems.parts.sizes <= size) & self._fits(problems.gram.n)
+        together = _on_matrix(problems, rows) if small.any() else problems
+        if small.all():
+            return super()._run(together, points, callback, unbounded_ratio=unbounded_ratio, paths=paths)
+        began, results = time.perf_counter(), []
+        for k, problem in enumerate(problems):
+            start, before = points[problems.parts[k]], k - options.width
+            if before >= 0 and (k // options.width) % options.steps:
+                start = _following(problem, results[before], problems[before])
+            if small[k]:
+                (result,) = super()._run(
+                    DualProblems.of([together[k]]), start, callback, unbounded_ratio=unbounded_ratio
+                )
+            else:
+                left = options.seconds - (time.perf_counter() - began)
+                run = Run(self, problem, rows, size, callback, unbounded_ratio, options.rough, left)
+                result = run.solve(start)
+            results.append(result)
+            if options.finished is not None:
+                options.finished(len(results))
+        return SolverResults.of(results)
+
+    def _fits(self, n: int) -> bool:
+        return 8 * n**2 <= memory_budget(self.memory) // 2
+
+
+def _on_matrix(problems: DualProblems, rows: Rows) -> DualProblems:
+    """The same problems over their kernel matrix, fetched from the device."""
+    gram = problems.gram
+    if isinstance(gram, MatrixGram):
+        return problems
+    matrix = to_numpy(rows.square(rows.place.torch.arange(gram.n, device=rows.place.device), "float64"))
+    return replace(problems, gram=MatrixGram.of_checked(matrix, gram.definite))
+
+
+def _following(problem: DualProblem, before: SolverResult, its: DualProblem) -> np.ndarray:
+    """Where a problem begins that comes after another one on a path: at the best multiple of its solution."""
+    largest = np.min(problem.upper[before.a > 0] / before.a[before.a > 0], initial=np.inf)
+    curvature = float(before.a @ (before.gradient - its.linear + (problem.ridge - its.ridge) * before.a))
+    best = -float(problem.linear @ before.a) / curvature if curvature > 0 else 1.0
+    same = problem.equality == its.equality and not np.any(problem.total or 0.0)
+    return problem.feasible(before.a * (np.clip(best, 0.0, largest) if same else 1.0))
+
+
+class Run:
+    """One problem on the device: where it stands, what comes next, what ends it."""
+
+    def __init__(
+        self,
+        solver: DeviceSMO,
+        problem: DualProblem,
+        rows: Rows,
+        size: int,
+        callback: Callback | None,
+        unbounded_ratio: float,
+        rough: bool,
+        seconds: float,
+    ):
+        self.solver, self.problem, self.rows, self.callback = solver, problem, rows, callback
+        self.size, self.unbounded_ratio, self.rough = size, unbounded_ratio, rough
+        self.began = time.perf_counter()
+        self.limit = min(seconds, np.inf if solver.max_seconds is None else float(solver.max_seconds))
+        self.most_steps = solver._most_steps(len(problem.index))
+        self.place, self.torch = rows.place, rows.place.torch
+        self.index, self.sign, self.linear, self.upper, self.ridge = (
+            self.place.tensor(getattr(problem, name)) for name in ("index", "sign", "linear", "upper", "ridge")
+        )
+        # The variables that share an equality, as masks.
+        separate = problem.equality == "per_sign"
+        self.groups = [self.sign > 0, self.sign < 0] if separate else [self.sign != 0]
+        self.a, self.f = self.place.zeros(len(self.sign)), self.place.zeros(rows.n)
+        self.dtype = "float64" if rows.n <= EXACT or solver.precision == "float64" else "float32"
+        self.previous = self.place.zeros(len(self.sign), dtype="float32")
+        self.counted, self.n_iter, self.rounds = self.place.zeros(1, dtype="int64"), 0, 0
+        self.evaluated = rows.evaluations
+        self.samples: list[tuple[float, ...]] = []
+        self.diagonal = float(np.abs(problem.gram.diag()[problem.index]).max()) if problem.hard else 0.0
+
+    # --- the order of events ------------------------------------------------------------------------------
+
+    def solve(self, start: np.ndarray) -> SolverResult:
+        """From a feasible point to the certificate."""
+        self._begin(start)
+        tol, last, stalls = self.solver.tol, np.inf, 0
+        target = 0.9 * tol
+        while True:
+            status = self._rounds(target)
+            self._balance()
+            if not (self.rough and status == "solved" and self.dtype == "float32"):
+                self._refresh()
+            violation = self._look().violation
+            if status != "solved" or violation <= tol:
+                break
+            if violation > 0.5 * last or self.dtype == "float64":
+                stalls += self.dtype == "float64"
+                if stalls == PATIENCE:
+                    status = "stalled"
+                    break
+                self.dtype = "float64"
+            last, target = violation, max(0.5 * target, 0.1 * tol)
+        return self._result("solved" if status == "max_iter" and violation <= tol else status)
+
+    def _rounds(self, target: float) -> str:
+        """Round after round until no variable violates the conditions by more than the target, or a limit is met."""
+        while True:
+            found = self._look()
+            idle = self.rounds > 0 and found.n_iter == self.n_iter
+            self.n_iter = found.n_iter
+            if self.rounds < FIRST_RECORDS or self.rounds % STRIDE == 0:
+                self._record(found)
+            if found.violation <= target or idle:  # without a step, rounding is all that is left
+                return "solved"
+            if (status := self._limit(found)) is not None:
+                return status
+            self._round(found, max(target, INNER_ACCURACY * found.violation))
+            self.rounds += 1
+
+    def _round(self, found: "Found", tol: float) -> None:
+        """Choose a working set, improve it, and bring f up to date."""
+        chosen = self._choose(found)
+        samples = self.index[chosen]
+        part = WorkingSet(
+            self.place,
+            self.problem.equality,
+            self.problem.gram.definite,
+            self.rows.square(samples, self.dtype),
+            self.a[chosen],
+            self._gradient()[chosen],
+            *(whole[chosen] for whole in (self.sign, self.linear, self.upper, self.ridge)),
+        )
+        told = None
+        if self.callback is not None:
+            told = Told(self.callback, self.n_iter, found.objective, self.seconds)
+        improved = part.improve(tol, self.most_steps - self.n_iter, self.solver.n_threads, told)
+        change = part.sign * (improved.a - part.a)
+        self.a[chosen] = improved.a
+        self.counted += improved.steps
+        self.f += self.rows.product(samples, change, self.dtype)
+
+    # --- where the problem stands -------------------------------------------------------------------------
+
+    @property
+    def seconds(self) -> float:
+        """Since it began."""
+        return time.perf_counter() - self.began
+
+    def _begin(self, start: np.ndarray) -> None:
+        self.a = self.place.tensor(start).clone()
+        support = self.a.nonzero()[:, 0]
+        if len(support):
+            self.f += self.rows.product(self.index[support], (self.sign * self.a)[support], self.dtype)
+
+    def _gradient(self) -> Tensor:
+        """Q a + p."""
+        return self.sign * self.f[self.index] + self.ridge * self.a + self.linear
+
+    def _movable(self) -> tuple[Tensor, Tensor]:
+        """The variables whose s a may grow, and those where it may shrink, as masks."""
+        plus, below, above = self.sign > 0, self.a < self.upper, self.a > 0
+        return self.torch.where(plus, below, above), self.torch.where(plus, above, below)
+
+    def _look(self) -> "Found":
+        """Extremes of the groups, objective and number of steps, in one transfer from the device."""
+        G = self._gradient()
+        value, (grows, shrinks) = -self.sign * G, self._movable()
+        numbers = []
+        for group in self.groups:
+            numbers += [
+                self.torch.where(grows & group, value, -np.inf).amax(),
+                self.torch.where(shrinks & group, value, np.inf).amin(),
+            ]
+        numbers += [0.5 * self.torch.dot(self.a, G + self.linear), self.torch.dot(self.linear, self.a)]
+        *ends, objective, slope, steps = self.torch.stack([*numbers, self.counted[0].double()]).tolist()
+        extremes = list(zip(ends[::2], ends[1::2], strict=True))
+        if self.problem.equality == "none":
+            violation = max(0.0, extremes[0][0], -extremes[0][1])
+        else:
+            violation = max(0.0, *(largest - smallest for largest, smallest in extremes))
+        return Found(extremes, violation, objective, slope, int(steps))
+
+    def _choose(self, found: "Found") -> Tensor:
+        """The variables of the next working set: those that violate the conditions most, and some of the last one."""
+        torch, n = self.torch, len(self.sign)
+        if n <= self.size:
+            return torch.arange(n, device=self.place.device)
+        value, (grows, shrinks) = -self.sign * self._gradient(), self._movable()
+        wanted = self.size if self.rounds == 0 else int((1.0 - KEPT) * self.size)
+        share = max(1, wanted // (2 * len(self.groups)))
+        urgency = self.previous
+        for group, (largest, smallest) in zip(self.groups, found.extremes, strict=True):
+            if self.problem.equality == "none":
+                largest, smallest = 0.0, 0.0
+            for movable, excess in ((grows, value - smallest), (shrinks, largest - value)):
+                excess = torch.where(movable & group & (excess > 0.0) & (urgency < 2.0), excess, -np.inf)
+                best = excess.topk(min(share, n))
+                place = torch.where(best.values > 0.0, 2.0, urgency[best.indices].double())
+                urgency = urgency.index_copy(0, best.indices, place.float())
+        chosen = urgency.topk(self.size, sorted=True).indices
+        self.previous = torch.zeros_like(urgency).index_fill_(0, chosen, 1.0)
+        return self._dealt(chosen)
+
+    def _dealt(self, chosen: Tensor) -> Tensor:
+        """The set in another order in every round, so that its groups are made up afresh."""
+        w = len(chosen)
+        stride = 2 * (self.rounds * 37 % w) + 1  # odd: no variable comes twice where w is a power of two
+        return chosen[(self.torch.arange(w, device=self.place.device) * stride) % w] if w & (w - 1) == 0 else chosen
+
+    def _limit(self, found: "Found") -> str | None:
+        """The reason to stop, None where there is none."""
+        if found.n_iter >= self.most_steps:
+            return "max_iter"
+        if self.seconds > self.limit:
+            return "max_seconds"
+        report = (found.n_iter, found.objective, found.violation, self.seconds)
+        if self.callback is not None and self.callback(Progress(*report)):
+            return "stopped"
+        # Is this a hard margin whose coefficients run away? a'Qa = 2 (objective - p'a) without ridge.
+        if self.problem.hard and found.slope < 0.0:
+            squared_norm, most = 2.0 * (found.objective - found.slope), self.unbounded_ratio * found.slope
+            if squared_norm <= most**2 * self.diagonal:
+                return "unbounded"
+        return None
+
+    # --- what is returned ---------------------------------------------------------------------------------
+
+    def _balance(self) -> None:
+        """What rounding has taken from the equality is given back."""
+        a = to_numpy(self.a)
+        if self.problem.imbalance(a) > 1e-13 * a.sum():
+            self.a = self.place.tensor(self.problem.balanced(a))
+
+    def _refresh(self) -> None:
+        """f in float64, afresh, wherever objective, gap and violation depend on it."""
+        support = self.a.nonzero()[:, 0]
+        coefficients = (self.sign * self.a)[support]
+        self.f = self.rows.product(self.index[support], coefficients, "float64")
+
+    def _record(self, found: "Found") -> None:
+        """An entry of the history."""
+        a, gradient = to_numpy(self.a), to_numpy(self._gradient())
+        gap = self.problem.gap(a, gradient, self.problem.offsets(a, gradient))
+        self.samples.append((found.n_iter, -found.objective, gap, found.violation))
+
+    def _result(self, status: str) -> SolverResult:
+        """The certificate of the point where the run ends."""
+        found = self._look()
+        self._record(found)
+        iteration, objective, gap, violation = np.array(self.samples).T
+        return certify(
+            self.problem,
+            to_numpy(self.a),
+            to_numpy(self._gradient()),
+            status=status,
+            n_iter=found.n_iter,
+            seconds=self.seconds,
+            kernel_evaluations=self.rows.evaluations - self.evaluated,
+            history=History(iteration.astype(np.int64), objective, gap, violation),
+            precision=self.dtype,
+        )
+
+
+class Found(NamedTuple):
+    """Where a problem stands."""
+
+    extremes: list[tuple[float, float]]
+    """Of every group the largest -s G of variables whose s a may grow, the smallest of those where it may shrink."""
+    violation: float
+    objective: float
+    slope: float
+    """p'a."""
+    n_iter: int
