@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from mercer.devices import Device, Place
-from mercer.devices.arrays import full_precision, is_tensor, place_of, to_numpy
+from mercer.devices.arrays import full_precision, place_of
+from mercer.kernels.samples import is_tensor, to_numpy
 
 torch = pytest.importorskip("torch")
 

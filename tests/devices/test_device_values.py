@@ -93,3 +93,43 @@ def test_what_kernels_refuse_is_refused():
         DeviceKernel(1 + Chi2(gamma=1.0), "cpu").vectors(-np.ones((2, 2)))
     with pytest.raises(DomainError, match="got a tensor of shape"):
         DeviceKernel(Linear(), "cpu").vectors(torch.ones(3))
+    with pytest.raises(DomainError, match="Hamming works on vectors"):
+        DeviceKernel(Hamming(), "cpu").vectors(np.array([["red"], ["blue"]]))
+
+
+# --- kernels called with tensors --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_kernels_of_tensors_are_tensors(dtype):
+    kernel = 0.5 * RBF(gamma=0.3) + Laplacian(gamma=0.2)
+    X, Z = torch.randn(30, 3, dtype=dtype), torch.randn(8, 3, dtype=dtype)
+    V = torch.randn(8, 2, dtype=dtype)
+    tolerance = {"atol": 1e-12 if dtype == torch.float64 else 1e-5}
+    for found, wanted in (
+        (kernel(X), kernel(X.numpy())),
+        (kernel(X, Z), kernel(X.numpy(), Z.numpy())),
+        (kernel(X, Z.numpy()), kernel(X.numpy(), Z.numpy())),
+        (kernel.diag(X), kernel.diag(X.numpy())),
+        (kernel.dot(X, Z, V), kernel.dot(X.numpy(), Z.numpy(), V.numpy())),
+        (kernel.dot(X, Z, V[:, 0]), kernel.dot(X.numpy(), Z.numpy(), V[:, 0].numpy())),
+    ):
+        assert found.dtype == dtype and found.shape == wanted.shape
+        np.testing.assert_allclose(found.numpy(), wanted, **tolerance)
+
+
+def test_float32_with_float64_is_float64():
+    X = torch.randn(5, 3)
+    assert RBF(gamma=0.3)(X, X.double()).dtype == torch.float64
+
+
+def test_words_of_kernels_are_read_off_the_tensor():
+    X = torch.randn(20, 3, dtype=torch.float64)
+    np.testing.assert_allclose(RBF()(X).numpy(), RBF()(X.numpy()), atol=1e-12)
+    with pytest.raises(ValueError, match="takes gamma from the data"):
+        RBF()(X, X)
+
+
+def test_tensors_of_other_sizes_are_refused():
+    with pytest.raises(ValueError, match="X has 3 features, Y has 4"):
+        Linear()(torch.ones((2, 3)), torch.ones((2, 4)))

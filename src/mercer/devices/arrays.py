@@ -10,9 +10,9 @@ from scipy.sparse import issparse
 
 from mercer.extras import require
 from mercer.gram.memory import memory_budget
-from mercer.kernels.samples import row_blocks
+from mercer.kernels.samples import is_tensor, row_blocks
 
-__all__ = ["Device", "Place", "full_precision", "is_tensor", "place_of"]
+__all__ = ["Device", "OnDevice", "Place", "full_precision", "place_of"]
 
 # Entries of a matrix that are made and used up at once on a GPU: in float32 as many as its cache holds.
 TILE_ENTRIES = 1 << 23
@@ -104,6 +104,10 @@ class Place:
         """A tensor of zeros."""
         return self.torch.zeros(shape, dtype=self.dtype(dtype), device=self.device)
 
+    def identity(self, n: int) -> Tensor:
+        """The identity, in float64."""
+        return self.torch.eye(n, dtype=self.torch.float64, device=self.device)
+
     # --- memory -------------------------------------------------------------------------------------------
 
     def budget(self) -> int:
@@ -122,19 +126,20 @@ class Place:
         return row_blocks(n, 1, max(step, least))
 
 
+class OnDevice:
+    """Vectors that are on a device already, with the attributes that samples have elsewhere."""
+
+    def __init__(self, tensor: Tensor):
+        self.tensor = tensor
+        self.shape = tuple(tensor.shape)
+
+    def __getitem__(self, rows: Any) -> "OnDevice":
+        return OnDevice(self.tensor[rows])
+
+
 def place_of(device: Any) -> Place | None:
     """The place of the parameter `device`; None for None, the native core."""
     return None if device is None else Place(device)
-
-
-def is_tensor(X: Any) -> bool:
-    """Whether X is a tensor of PyTorch, which is not imported for that."""
-    return type(X).__module__.partition(".")[0] == "torch" and hasattr(X, "device")
-
-
-def to_numpy(X: Tensor) -> np.ndarray:
-    """A tensor as an array in the memory of the CPU."""
-    return X.detach().cpu().numpy()
 
 
 @contextmanager

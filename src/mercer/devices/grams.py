@@ -1,21 +1,24 @@
 """Kernel matrices of vectors whose values are made on a device."""
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from mercer.devices.arrays import Place, Tensor, full_precision, to_numpy
+from mercer.devices.arrays import Place, Tensor, full_precision
+from mercer.devices.landmarks import independent
 from mercer.devices.values import DeviceKernel
 from mercer.gram.low_rank import PartialFactor
 from mercer.gram.sources import Gram
 from mercer.kernels.base import Kernel
+from mercer.kernels.samples import to_numpy
 
 __all__ = ["DeviceGram"]
 
 
 class DeviceGram(Gram):
-    """The kernel matrix of vectors, made on a device where it is needed and stored nowhere.
+    """The kernel matrix of vectors, made on a device, and kept there for products where half of what is free is enough.
 
     Parameters
     ----------
@@ -42,8 +45,10 @@ class DeviceGram(Gram):
     array([1.368, 1.368])
     """
 
+    keeps_values = True
+
     def __init__(self, kernel: Kernel, X: Any, place: Place):
-        on = DeviceKernel(kernel, place)
+        self.kernel, on = kernel, DeviceKernel(kernel, place)
         self.X = on.vectors(X)
         self.on, self.place = on.about(self.X), place
         super().__init__(len(self.X), kernel.definite)
@@ -70,7 +75,18 @@ class DeviceGram(Gram):
         return to_numpy(self.on.diag(self.X)).astype(np.float64)
 
     def dot(self, v):
-        return self.dot_part(slice(None), slice(None), np.reshape(v, (self.n, -1))).reshape(np.shape(v))
+        V = self.place.tensor(np.reshape(v, (self.n, -1)), "float64")
+        with full_precision(self.place.torch):
+            product = self.on.dot(self.X, self.X, V) if self._kept is None else self._kept @ V
+        return to_numpy(product).reshape(np.shape(v))
+
+    @cached_property
+    def _kept(self) -> Tensor | None:
+        return self.matrix() if 8 * self.n**2 <= self.place.budget() // 2 else None
+
+    def matrix(self, dtype: str = "float64") -> Tensor:
+        """All of it, on the device, for the caller to overwrite."""
+        return DeviceKernel(self.kernel, self.place, dtype, self.on.centre).values(self.X, self.X)
 
     def dot_part(self, rows, columns, V):
         V = V.toarray() if issparse(V) else V
@@ -79,6 +95,11 @@ class DeviceGram(Gram):
     def values_at(self, rows, at):
         support = np.unique(rows.indices)
         return self.dot_part(at, support, csr_array(rows[:, support].T)).T
+
+    def independent(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Which of some samples those before them do not span up to the precision, and the Cholesky factor of these."""
+        kept, lower = independent(self.values(which, which), self.place)
+        return kept, to_numpy(lower)
 
     def partial_factor(self, size):
         return DeviceFactor(self, size)

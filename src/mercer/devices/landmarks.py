@@ -9,13 +9,13 @@ import numpy as np
 from scipy.linalg import lapack
 
 from mercer.data import RowBlocks
-from mercer.devices.arrays import Place, Tensor, full_precision, to_numpy
+from mercer.devices.arrays import Place, Tensor, full_precision
 from mercer.devices.values import DeviceKernel
 from mercer.gram.features import FeatureGram
 from mercer.gram.landmark_matrix import LandmarkMatrix
 from mercer.gram.landmarks import APART, LandmarkGram, refuse_indefinite
 from mercer.kernels.base import Kernel
-from mercer.kernels.samples import n_samples, row_blocks, take
+from mercer.kernels.samples import n_samples, row_blocks, take, to_numpy
 
 __all__ = ["DeviceLandmarkGram", "DeviceLandmarkMatrix"]
 
@@ -70,6 +70,8 @@ class DeviceLandmarkMatrix(LandmarkMatrix):
 
     def in_single(self) -> "DeviceLandmarkMatrix":
         """The same with kernel values in float32; sums over tiles stay in float64."""
+        if self.single:
+            return self
         other = copy(self)
         other.single = True
         other.on = DeviceKernel(self.kernel, self.place, "float32", self.on.centre)

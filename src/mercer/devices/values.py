@@ -7,14 +7,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer.devices.arrays import Place, Tensor, full_precision, is_tensor
+from mercer.devices.arrays import OnDevice, Place, Tensor, full_precision
 from mercer.errors import DomainError
 from mercer.kernels.algebra import Constant, Exp, Geometric, Normalized, PolynomialOf, Power, Product, RBFOf, Sum
 from mercer.kernels.algebra.base import Composite, Pointwise
 from mercer.kernels.base import Kernel, NativeSpec
+from mercer.kernels.samples import as_vectors, is_tensor, n_samples, row_blocks, to_numpy
 
 __all__ = ["DeviceKernel", "check_on_device"]
 
+# So many entries of vectors are moved at once, whatever is free.
+MOST_MOVED = 1 << 24
 INSIDE_ONE = (Power, Exp, PolynomialOf, Geometric, Normalized, RBFOf)
 
 
@@ -76,6 +79,16 @@ class DeviceKernel:
             raise DomainError(f"{type(self.kernel).__name__} works on vectors, got a tensor of shape {tuple(X.shape)}.")
         return self.place.tensor(X)
 
+    def expansions(self, X: Any, Z: Any, rows: Any) -> np.ndarray:
+        """K(X, Z) rows' for samples X, moved in parts, and coefficients of samples Z, one row for each function."""
+        z, n = self.vectors(Z), n_samples(X)
+        on, V = self.about(z), self.place.tensor(rows, self.dtype).T.contiguous()
+        found = np.empty((n, V.shape[1]))
+        for part in row_blocks(n, X.shape[1], MOST_MOVED):
+            x = X[part]
+            found[part] = to_numpy(on.dot(on.vectors(x.tensor if isinstance(x, OnDevice) else x), z, V))
+        return found
+
     def values(self, X: Tensor, Z: Tensor) -> Tensor:
         """k(x, z) of all pairs of vectors, shape (n, m)."""
         centre = _middle(Z) if self.centre is None else self.centre
@@ -101,6 +114,23 @@ class DeviceKernel:
         """k(x, x) of all vectors, shape (n,)."""
         with full_precision(self.place.torch):
             return diagonal(self.kernel, X, Frame(self.place, self.dtype, None))
+
+
+def of_tensors(kernel: Kernel, what: str, X: Tensor, Y: Any = None, V: Any = None) -> Tensor:
+    """Values, diagonal or products ("dot") of a resolved kernel on tensors, on the device of the first."""
+    on = DeviceKernel(kernel, X.device)
+    x = on.vectors(X)
+    z = x if Y is None else on.vectors(Y)
+    if x.element_size() == z.element_size() == 4:
+        on = DeviceKernel(kernel, X.device, "float32")
+    if what == "diag":
+        return on.diag(x)
+    if x.shape[1] != z.shape[1]:
+        raise ValueError(f"X has {x.shape[1]} features, Y has {z.shape[1]}; they need the same.")
+    if what == "values":
+        return on.values(x, z)
+    V = on.place.tensor(V, on.dtype)
+    return on.dot(x, z, V.reshape(len(V), -1)).reshape(-1, *V.shape[1:])
 
 
 def check_on_device(kernel: Any) -> None:
@@ -130,7 +160,10 @@ def _plain(kernel: Kernel, X: Any) -> Any:
         return reduce(lambda vectors, part: _plain(part, vectors), kernel.kernels, X)
     if isinstance(kernel, INSIDE_ONE):
         return _plain(kernel.kernel, X)
-    return X if isinstance(kernel, Constant) else kernel.prepare(X)[0]
+    if isinstance(kernel, Constant):
+        return X
+    # Words of categories would have other numbers in other samples.
+    return kernel.prepare(X)[0] if kernel.domain == "vectors" else as_vectors(X, type(kernel).__name__)
 
 
 class Frame(NamedTuple):

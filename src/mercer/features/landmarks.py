@@ -6,12 +6,14 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from sklearn.utils import check_random_state
 
+from mercer.devices import DeviceGram, Place
 from mercer.errors import DomainError
 from mercer.features.approximation import Approximation
 from mercer.features.centres import centres_of
 from mercer.gram import Gram, MatrixGram, low_rank
 from mercer.gram.leverage import approximate_leverage, drawn_without_replacement
-from mercer.kernels.samples import row_blocks
+from mercer.gram.low_rank import spanning
+from mercer.kernels.samples import row_blocks, to_numpy
 from mercer.parameters import Choice, Number
 
 __all__ = ["Nystroem"]
@@ -55,6 +57,9 @@ class Nystroem(Approximation):
         `n_components`.
     random_state : int, RandomState or None, default=0
         Draws the landmarks, and the samples that errors are estimated at.
+    device : str, torch.device or None, default=None
+        Where kernel values and factors are made: "cuda", a GPU, by PyTorch, or "cpu", by the same code. None: the
+        native core.
     memory : float > 0 or "auto", default="auto"
         Megabytes for kernel values.
     n_threads : int or None, default=None
@@ -139,6 +144,7 @@ class Nystroem(Approximation):
         tolerance=0.0,
         ridge=None,
         random_state=0,
+        device=None,
         memory="auto",
         n_threads=None,
     ):
@@ -148,6 +154,7 @@ class Nystroem(Approximation):
         self.tolerance = tolerance
         self.ridge = ridge
         self.random_state = random_state
+        self.device = device
         self.memory = memory
         self.n_threads = n_threads
 
@@ -169,30 +176,24 @@ class Nystroem(Approximation):
         gram = self._make_gram(X, weight)
         unexplained = None
         if self.pivots in ONE_BY_ONE:
-            found = low_rank(
-                gram,
-                self.n_components,
-                pivots=self.pivots,
-                tol=self.tolerance,
-                sample_weight=None if np.all(weight == weight[0]) else weight,
-                random_state=rng,
-            )
-            self.support_, triangle = found.pivots, found.factor[found.pivots]
-            unexplained = self._share(gram, weight, found.residual)
+            unequal = None if np.all(weight == weight[0]) else weight
+            found, residual = spanning(gram, self.n_components, self.pivots, self.tolerance, rng, unequal)
+            self.support_, triangle = found.pivots, found.triangle()
+            unexplained = self._share(gram, weight, residual)
         elif self.pivots == "kmeans":
             spec = self.kernel_.native()
             centres, nearest = centres_of(X, self.n_components, weight, spec and spec.weights, rng)
-            kept, triangle = _basis(self.kernel_(centres), np.float64)
+            kept, triangle = _basis(self._gram_over(centres), np.arange(centres.shape[0]))
             self.support_ = nearest[kept]
         else:
             chances = weight
             if self.pivots == "leverage":
                 chances, self.ridge_ = approximate_leverage(gram, self.n_components, self.ridge, weight, rng)
             drawn = drawn_without_replacement(chances, self.n_components, rng)
-            kept, triangle = _basis(gram.square(drawn), gram.dtype if isinstance(gram, MatrixGram) else np.float64)
+            kept, triangle = _basis(gram, drawn)
             self.support_ = drawn[kept]
         m = len(self.support_)
-        self.dual_coef_ = solve_triangular(triangle, np.eye(m), lower=True) if m else np.empty((0, 0))
+        self.dual_coef_ = _inverse(triangle, self._place) if m else np.empty((0, 0))
         self.intercept_ = np.zeros(m)
         self._keep_support(X)
         if self.pivots == "kmeans":
@@ -215,7 +216,18 @@ class Nystroem(Approximation):
         return float(weight @ residual) / trace if trace > 0 else 0.0
 
 
-def _basis(K: np.ndarray, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Which landmarks the others do not span, of a kernel matrix that is exact to a dtype, and its triangle L."""
-    found = low_rank(K.astype(dtype, copy=False), len(K), pivots="greedy")
+def _basis(gram: Gram, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Which of some samples the others do not span, and the triangle L of these."""
+    if isinstance(gram, DeviceGram):
+        return gram.independent(which)
+    K = gram.square(which).astype(gram.dtype if isinstance(gram, MatrixGram) else np.float64, copy=False)
+    found = low_rank(K, len(K), pivots="greedy")
     return found.pivots, found.factor[found.pivots]
+
+
+def _inverse(triangle: np.ndarray, place: Place | None) -> np.ndarray:
+    """The inverse of a lower triangle."""
+    if place is None:
+        return solve_triangular(triangle, np.eye(len(triangle)), lower=True)
+    torch = place.torch
+    return to_numpy(torch.linalg.solve_triangular(place.tensor(triangle), place.identity(len(triangle)), upper=False))

@@ -6,7 +6,7 @@ by native loops when they are needed, or come from Python in blocks is its own a
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array, issparse
@@ -47,6 +47,8 @@ class Gram(ABC):
 
     dtype: np.dtype = np.dtype(np.float64)
     """The precision of the entries."""
+    keeps_values: ClassVar[bool] = False
+    """Whether products need not compute kernel values again."""
 
     def __init__(self, n: int, definite: bool | None):
         self.n = n
@@ -172,6 +174,8 @@ class MatrixGram(Gram):
     >>> MatrixGram([[1.0, 2.0], [2.0, 1.0]]).definite
     False
     """
+
+    keeps_values = True
 
     def __init__(self, matrix: Any, definite: bool | None = None):
         dtype = np.float32 if getattr(matrix, "dtype", None) == np.float32 else np.float64
@@ -362,10 +366,10 @@ def stored(gram: Gram, memory: float | str = "auto", dtype: Any = np.float64) ->
     -------
     Gram
         A `MatrixGram` if half the budget is enough for it and its values have a place in `dtype`; else the one given,
-        and so is one that is in memory already.
+        and so is one that keeps its values already.
     """
     dtype = np.dtype(dtype)
-    if isinstance(gram, MatrixGram) or dtype.itemsize * gram.n**2 > memory_budget(memory) // 2:
+    if gram.keeps_values or dtype.itemsize * gram.n**2 > memory_budget(memory) // 2:
         return gram
     if dtype == np.float32 and np.abs(gram.diag()).max(initial=0.0) > LARGEST_SINGLE:
         return gram

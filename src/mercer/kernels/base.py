@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, clone
 from mercer.data.features import SparseFeatures
 from mercer.fingerprint import fingerprint
 from mercer.kernels.frequencies import SpectralMeasure
-from mercer.kernels.samples import n_samples, row_blocks, take
+from mercer.kernels.samples import is_tensor, n_samples, row_blocks, take, to_numpy
 from mercer.parameters import Choice, Number, check_parameters
 
 __all__ = ["Kernel", "NativeSpec"]
@@ -104,8 +104,11 @@ class Kernel(BaseEstimator):
         Returns
         -------
         ndarray of shape (n, m)
-            float32 if both sides are float32 vectors, otherwise float64.
+            float32 if both sides are float32 vectors, otherwise float64. Of tensors of PyTorch a tensor on their
+            device.
         """
+        if is_tensor(X):
+            return self._of_tensors("values", X, Y)
         kernel = self._ready(X, Y)
         return kernel._matrix(*kernel.prepare(X, Y))
 
@@ -120,6 +123,8 @@ class Kernel(BaseEstimator):
         -------
         ndarray of shape (n,)
         """
+        if is_tensor(X):
+            return self._of_tensors("diag", X)
         kernel = self._ready(X)
         return kernel._diag(kernel.prepare(X)[0])
 
@@ -136,8 +141,10 @@ class Kernel(BaseEstimator):
         Returns
         -------
         ndarray of shape (n,) or (n, k)
-            In float64.
+            In float64. Of tensors of PyTorch a tensor on their device, in their precision.
         """
+        if is_tensor(X):
+            return self._of_tensors("dot", X, Y, V)
         kernel = self._ready(X, Y)
         X, Y = kernel.prepare(X, Y)
         if not issparse(V):
@@ -149,6 +156,13 @@ class Kernel(BaseEstimator):
         columns = np.ascontiguousarray(V[:, np.newaxis] if V.ndim == 1 else V)
         product = kernel._dot(X, Y, columns)
         return product[:, 0] if V.ndim == 1 else product
+
+    def _of_tensors(self, what: str, X: Any, Y: Any = None, *others: Any) -> Any:
+        """Values, diagonal or products on the device of X."""
+        from mercer.devices.values import of_tensors  # it imports kernels
+
+        kernel = self if not self._unresolved() else self._ready(to_numpy(X), Y)
+        return of_tensors(kernel, what, X, Y, *others)
 
     def _decide(self, X: Any, Y: Any, v: np.ndarray, offset: float) -> np.ndarray:
         """Numbers of the sign of ``self(X, Y) @ v + offset``, for prepared samples; their size need not be exact."""

@@ -76,6 +76,16 @@ def weighted(X: Any, sample_weight: Any) -> tuple[Any, np.ndarray]:
     return (X, w) if w.all() else (take(X, np.flatnonzero(w)), w[w > 0])
 
 
+def is_tensor(X: Any) -> bool:
+    """Whether X is a tensor of PyTorch, which is not imported for that."""
+    return type(X).__module__.partition(".")[0] == "torch" and hasattr(X, "device")
+
+
+def to_numpy(X: Any) -> np.ndarray:
+    """A tensor of PyTorch as an array in the memory of the CPU."""
+    return X.detach().cpu().numpy()
+
+
 def row_blocks(n: int, m: int, entries: int | None = None) -> Iterator[slice]:
     """Slices over n rows such that a block of an (n, m) matrix stays within so many entries, or `BLOCK_ENTRIES`."""
     step = max(1, (entries or BLOCK_ENTRIES) // max(1, m))

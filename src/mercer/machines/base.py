@@ -1,8 +1,9 @@
 """What all machines share: parameters, samples in, a kernel matrix, a model out."""
 
 from abc import ABC
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import wraps
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,11 +19,14 @@ from sklearn.utils.validation import (
 )
 
 from mercer.data import RowBlocks
+from mercer.devices.arrays import Device, OnDevice, Place, place_of
+from mercer.devices.grams import DeviceGram
+from mercer.devices.values import DeviceKernel, check_on_device
 from mercer.errors import DomainError
 from mercer.gram import Gram, MatrixGram, make_gram
 from mercer.gram.memory import check_memory
 from mercer.kernels import Linear, as_kernel
-from mercer.kernels.samples import describe, n_samples, take
+from mercer.kernels.samples import describe, in_full, is_tensor, n_samples, take, to_numpy
 from mercer.kernels.vectors.base import VectorKernel
 from mercer.parameters import check_parameters
 from mercer.threads import effective_n_threads, limit_threads
@@ -36,6 +40,35 @@ VECTORS: dict[str, Any] = {
     "order": "C",
     "accept_large_sparse": True,
 }
+
+
+# What machines answer for samples; with a device, for tensors there in tensors.
+ANSWERS = {
+    "decision_function",
+    "predict",
+    "predict_log_proba",
+    "predict_proba",
+    "score_samples",
+    "transform",
+}
+
+
+def _answering_tensors(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of a machine that gives tensors where it is given tensors, if the machine has a device."""
+
+    @wraps(method)
+    def answer(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+        if not is_tensor(X) or getattr(self, "device", None) is None:
+            return method(self, X, *args, **kwargs)
+        place = Place(X.device)
+        found = method(self, OnDevice(X), *args, **kwargs)
+
+        def back(part: Any) -> Any:
+            return place.tensor(part) if isinstance(part, np.ndarray) and part.dtype.kind in "biuf" else part
+
+        return tuple(map(back, found)) if isinstance(found, tuple) else back(found)
+
+    return answer
 
 
 class Machine(BaseEstimator, ABC):
@@ -73,6 +106,7 @@ class Machine(BaseEstimator, ABC):
         """Check training samples (and labels) and note the number and names of features."""
         if isinstance(X, RowBlocks):
             return self._take_blocks(X, y, **check_y)
+        X, y = (to_numpy(part) if is_tensor(part) else part for part in (X, y))
         if self._vectors():
             if isinstance(X, Mapping):
                 raise DomainError(
@@ -138,10 +172,16 @@ class KernelMachine(Machine):
 
     kernel: Any
     kernel_: Any
+    device: Any = None
     memory: float | str = "auto"
     dual_coef_: Any
     intercept_: np.ndarray
     support_: np.ndarray
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in ANSWERS & cls.__dict__.keys():
+            setattr(cls, name, _answering_tensors(cls.__dict__[name]))
 
     # --- parameters ---------------------------------------------------------------------------------------
 
@@ -171,6 +211,15 @@ class KernelMachine(Machine):
     def _check_all(self) -> None:
         check_memory(self.memory)
         super()._check_all()
+        if problem := Device.problem(self.device):
+            raise ValueError(f"device {problem}")
+        if self._place is not None and (self._precomputed or not self._vectors()):
+            raise DomainError(f"device must be None with kernel={self.kernel!r}: devices compute kernels on vectors.")
+
+    @property
+    def _place(self) -> Place | None:
+        """The device that is to compute, None: the native core."""
+        return place_of(self.device)
 
     def _vectors(self) -> bool:
         """Whether scikit-learn's checks of numeric tables apply to the samples."""
@@ -179,12 +228,19 @@ class KernelMachine(Machine):
     def _make_gram(self, X: Any, weight: np.ndarray) -> Gram:
         """The Gram matrix of the training samples; resolves the kernel."""
         self._resolve_kernel(X, weight)
-        return MatrixGram(X) if self._precomputed else make_gram(self.kernel_, X, self.memory)
+        return MatrixGram(X) if self._precomputed else self._gram_over(X)
+
+    def _gram_over(self, X: Any) -> Gram:
+        """The Gram matrix of samples with the resolved kernel."""
+        place = self._place
+        return make_gram(self.kernel_, X, self.memory) if place is None else DeviceGram(self.kernel_, X, place)
 
     def _resolve_kernel(self, X: Any, weight: np.ndarray) -> None:
         """The kernel with the parameters that it takes from the training samples."""
         if not self._precomputed:
             self.kernel_ = as_kernel(self.kernel).resolve(X, weight)
+            if self.device is not None:
+                check_on_device(self.kernel_)
             return
         self.kernel_ = "precomputed"
         if X.shape[0] != X.shape[1]:
@@ -234,13 +290,16 @@ class KernelMachine(Machine):
             return X @ rows.T if not issparse(rows) else np.asarray((rows @ X.T).T)
         if Y is None:
             return np.zeros((n_samples(X), rows.shape[0]))
+        if (on := self._on_device(X)) is not None:
+            return on.expansions(X, Y, rows)
         if issparse(rows):
             return self.kernel_._dot_rows(X, Y, rows)
         return self.kernel_._dot(X, Y, np.ascontiguousarray(rows.T))
 
     def _signs(self, X: Any) -> np.ndarray:
         """Numbers of the sign of the one decision function there is, for predictions."""
-        if self._precomputed or not hasattr(self, "support_") or not len(self.support_):
+        plain = self.device is None and not self._precomputed
+        if not plain or not hasattr(self, "support_") or not len(self.support_):
             return self._raw_decision(X)[:, 0]
         with limit_threads(self.n_threads):
             X, Y = self._prepared(self._check_new(X))
@@ -249,6 +308,8 @@ class KernelMachine(Machine):
     def _prepared(self, X: Any) -> tuple[Any, Any]:
         """Checked new samples and the support vectors, as the kernel takes them."""
         Y = self.support_vectors_
+        if isinstance(X, OnDevice):
+            return X, Y
         plain = isinstance(self.kernel_, VectorKernel) and self.kernel_.plain
         if plain and isinstance(X, np.ndarray) and isinstance(Y, np.ndarray) and X.dtype == Y.dtype:
             return np.ascontiguousarray(X), np.ascontiguousarray(Y)  # both have been checked when they came in
@@ -265,9 +326,33 @@ class KernelMachine(Machine):
                     f"every one of the {len(self.support_)} support vectors."
                 )
             return K[:, self.support_] if K.shape[1] == self._n_train else K
+        if isinstance(X, OnDevice):
+            return self._check_moved(X)
         if not self._vectors():
             return X
         return validate_data(self, X, reset=False, **VECTORS)
+
+    def _check_moved(self, X: OnDevice) -> OnDevice:
+        """Vectors on a device, checked there."""
+        if len(X.shape) != 2 or X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X must have the {self.n_features_in_} features that {type(self).__name__} was fitted to, got a "
+                f"tensor of shape {X.shape}."
+            )
+        if not bool(X.tensor.isfinite().all()):
+            raise ValueError("Input X contains NaN or infinity.")
+        return X
+
+    def _on_device(self, X: Any) -> DeviceKernel | None:
+        """The kernel where new samples are, or on the device of the machine; None: natively."""
+        device = X.tensor.device if isinstance(X, OnDevice) else self.device
+        return None if device is None else DeviceKernel(self.kernel_, device)
+
+    def _diagonal_of(self, X: Any) -> np.ndarray:
+        """k(x, x) of checked new samples."""
+        if (on := self._on_device(X)) is not None:
+            return to_numpy(on.diag(on.vectors(X.tensor if isinstance(X, OnDevice) else X)))
+        return np.asarray(self.kernel_.diag(in_full(X)), dtype=np.float64)
 
     @property
     def coef_(self):

@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer.data import RowBlocks
+from mercer.devices.landmarks import DeviceLandmarkGram
 from mercer.gram import Gram, LandmarkGram
 from mercer.kernels import Indexed
 from mercer.kernels.samples import n_samples, take
@@ -90,7 +91,8 @@ class LandmarkMachine(KernelMachine):
         else:
             self._resolve_kernel(X, weight)
             some = X[np.ix_(rows, rows)] if self._precomputed else take(X, rows)
-        chooser = clone(chooser).set_params(kernel=self.kernel_, memory=self.memory, n_threads=self.n_threads)
+        known = {"kernel": self.kernel_, "device": self.device, "memory": self.memory, "n_threads": self.n_threads}
+        chooser = clone(chooser).set_params(**known)
         self.approximation_ = chooser.fit(some, sample_weight=weight[rows])
         order = np.argsort(chooser.support_, kind="stable")
         numbers = rows[chooser.support_[order]]
@@ -100,6 +102,8 @@ class LandmarkMachine(KernelMachine):
         """The Gram matrix; of a precomputed one the landmarks are numbers of columns."""
         if self._precomputed:
             return LandmarkGram(Indexed(X), np.arange(len(X)), landmarks, self.memory, numbers)
+        if (place := self._place) is not None:
+            return DeviceLandmarkGram(self.kernel_, X, landmarks, place, numbers)
         return LandmarkGram(self.kernel_, X, landmarks, self.memory, numbers)
 
     def _candidates(self, weight: np.ndarray, chooser: Any) -> np.ndarray:

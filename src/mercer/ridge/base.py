@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.gram import LandmarkGram, MatrixGram, low_rank, make_gram, memory_budget
 from mercer.gram.checks import require_definite
-from mercer.kernels import as_kernel
 from mercer.kernels.samples import BLOCK_ENTRIES, in_full, take
 from mercer.machines import LandmarkMachine, Landmarks
 from mercer.parameters import Choice, Number
@@ -138,12 +137,12 @@ class LeastSquaresMachine(LandmarkMachine):
         if self._precomputed:
             gram = self._make_gram(X, count)
         else:
-            self.kernel_ = as_kernel(self.kernel).resolve(X, count)
+            self._resolve_kernel(X, count)
             zero = not isinstance(self.alpha, str) and np.ndim(self.alpha) == 0 and self.alpha == 0
             features = None if zero else explicit_features(self.kernel_, X, memory_budget(self.memory))
             if features is not None:
                 return FeatureProblem(features, Y, weight, self.fit_intercept)
-            gram = make_gram(self.kernel_, in_full(X), self.memory)
+            gram = self._gram_over(in_full(X))
         return KernelProblem(gram, Y, weight, self.fit_intercept)
 
     def _solve(self, problem: RidgeProblem, share: np.ndarray, unit: float) -> Solution:

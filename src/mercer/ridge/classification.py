@@ -37,6 +37,9 @@ class LSSVC(WeightedClassifier, LeastSquaresMachine):
     approximation : int >= 1, Nystroem or None, default=None
         For many samples: how many of them, the landmarks, functions are expanded over, or the `Nystroem` that chooses
         them; more is more exact. It takes one `alpha`. None: all samples.
+    device : str, torch.device or None, default=None
+        Where kernel values are made and matrices factored: "cuda", a GPU, by PyTorch, or "cpu", by the same code. None:
+        the native core.
     tol : float > 0, default=1e-10
         Largest residual of the system relative to the labels.
     max_iter : int >= 1 or None, default=None
@@ -114,6 +117,7 @@ class LSSVC(WeightedClassifier, LeastSquaresMachine):
         leave_one_out=False,
         class_weight=None,
         approximation=None,
+        device=None,
         tol=1e-10,
         max_iter=None,
         memory="auto",
@@ -125,6 +129,7 @@ class LSSVC(WeightedClassifier, LeastSquaresMachine):
         self.leave_one_out = leave_one_out
         self.class_weight = class_weight
         self.approximation = approximation
+        self.device = device
         self.tol = tol
         self.max_iter = max_iter
         self.memory = memory

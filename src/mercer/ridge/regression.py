@@ -44,6 +44,9 @@ class KernelRidge(KernelRegressor, LeastSquaresMachine):
     approximation : int >= 1, Nystroem or None, default=None
         For many samples: how many of them, the landmarks, functions are expanded over, or the `Nystroem` that chooses
         them; more is more exact. It takes one `alpha`. None: all samples.
+    device : str, torch.device or None, default=None
+        Where kernel values are made and matrices factored: "cuda", a GPU, by PyTorch, or "cpu", by the same code. None:
+        the native core.
     tol : float > 0, default=1e-10
         Largest residual of the system relative to y; larger saves steps where the matrix does not fit the memory.
     max_iter : int >= 1 or None, default=None
@@ -133,6 +136,7 @@ class KernelRidge(KernelRegressor, LeastSquaresMachine):
         fit_intercept=False,
         leave_one_out=False,
         approximation=None,
+        device=None,
         tol=1e-10,
         max_iter=None,
         memory="auto",
@@ -144,6 +148,7 @@ class KernelRidge(KernelRegressor, LeastSquaresMachine):
         self.fit_intercept = fit_intercept
         self.leave_one_out = leave_one_out
         self.approximation = approximation
+        self.device = device
         self.tol = tol
         self.max_iter = max_iter
         self.memory = memory

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 from scipy.linalg import blas, lapack
 
+from mercer.devices import DeviceGram
+from mercer.devices.arrays import Tensor
 from mercer.errors import SingularError
 from mercer.gram import Gram, MatrixGram, VectorGram, memory_budget
 from mercer.gram.checks import require_definite
 from mercer.gram.low_rank import partial_cholesky
-from mercer.kernels.samples import row_blocks
+from mercer.kernels.samples import row_blocks, to_numpy
 from mercer.parameters import Choice, Number
 
 __all__ = ["SystemResult", "solve_spd"]
@@ -41,6 +43,8 @@ RANK, RANK_IN_MEMORY = 10, 6
 # Bytes for every entry of the preconditioner while it is made: the factor, its copy, and what goes into them.
 BYTES_PER_ENTRY = 32
 EPS = float(np.finfo(np.float64).eps)
+# Steps that the norm of an inverse takes at most; two or three are usual.
+HAGER_STEPS = 5
 
 Map = Callable[[np.ndarray], np.ndarray]
 
@@ -154,11 +158,15 @@ def solve_spd(
         raise ValueError(f"B has shape {B.shape}, it needs one row for each of the {gram.n} samples.")
     if not np.isfinite(B).all():
         raise ValueError("B must be finite.")
-    budget, steps = memory_budget(memory), max_iter or MAX_ITER
+    steps, system, entry = max_iter or MAX_ITER, _System, 8
+    if isinstance(gram, DeviceGram):  # which keeps the matrix beside its factor
+        budget, system, entry = gram.place.budget(), _DeviceSystem, 16
+    else:
+        budget = memory_budget(memory)
     if method == "auto":
-        method = "cholesky" if 8 * gram.n**2 <= budget else "low_rank"
+        method = "cholesky" if entry * gram.n**2 <= budget else "low_rank"
     unit = 2.0 ** np.frexp(np.abs(B).max(initial=0.0))[1]  # else squares may be too large or too small for floats
-    run = _System(gram, ridge, B.reshape(gram.n, -1) / unit, tol)
+    run = system(gram, ridge, B.reshape(gram.n, -1) / unit, tol)
     result = run.by_cholesky(steps) if method == "cholesky" else run.by_low_rank(steps, budget, random_state)
     return replace(
         result,
@@ -205,9 +213,7 @@ class _System:
         matrix = self._with_ridge(self.gram.rows(np.arange(n)))
         norm = _one_norm(matrix)
         factor, failed = lapack.dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
-        condition = 0.0 if failed else float(lapack.dpocon(factor, norm, uplo="L")[0])
-        if condition < EPS:
-            self._refuse(f"its reciprocal condition number is {condition:.2g}")
+        self._require_regular(0.0 if failed else float(lapack.dpocon(factor, norm, uplo="L")[0]))
         result = self.iterate(self._by_factor(lapack.dpotrs, factor), steps)
         return replace(result, method="cholesky float64", rank=n)
 
@@ -315,6 +321,11 @@ class _System:
 
         return apply
 
+    def _require_regular(self, condition: float) -> None:
+        """Refuse a system of a reciprocal condition number that is rounding."""
+        if condition < EPS:
+            self._refuse(f"its reciprocal condition number is {condition:.2g}")
+
     def _refuse(self, reason: str) -> None:
         require_definite(self.gram, "The system")
         raise SingularError(
@@ -360,6 +371,67 @@ class _System:
 
 class _TooSlow(Exception):
     """Another way takes less time."""
+
+
+class _DeviceSystem(_System):
+    """A system whose matrix and factors are on a device; vectors come and go."""
+
+    gram: DeviceGram
+
+    def by_cholesky(self, steps: int) -> SystemResult:
+        n, cholesky = self.gram.n, self.gram.place.torch.linalg.cholesky_ex
+        if n > SMALL:
+            factor, failed = cholesky(self._on_device("float32"))
+            if not int(failed) and bool(factor.diagonal().isfinite().all()):
+                result = self.iterate(self._by_tensor(factor), min(steps, FLOAT32_STEPS))
+                if result.status == "solved" or steps <= FLOAT32_STEPS:
+                    return replace(result, method="cholesky float32", rank=n)
+            del factor
+        matrix = self._on_device("float64")
+        norm = float(matrix.abs().sum(dim=0).max())
+        factor, failed = cholesky(matrix)
+        del matrix
+        solve = self._by_tensor(factor)
+        self._require_regular(0.0 if int(failed) else 1.0 / (norm * self._inverse_norm(factor)))
+        return replace(self.iterate(solve, steps), method="cholesky float64", rank=n)
+
+    def _on_device(self, dtype: str) -> Tensor:
+        """K + diag(ridge), scaled if need be."""
+        tensor, matrix = self.gram.place.tensor, self.gram.matrix(dtype)
+        if self.scale is None:
+            matrix.diagonal().add_(tensor(self.ridge, dtype))
+            return matrix
+        scale = tensor(self.scale, dtype)
+        matrix.mul_(scale).mul_(scale[:, None])
+        matrix.diagonal().copy_(tensor(self.scale**2 * (self.gram.diag() + self.ridge), dtype))
+        return matrix
+
+    def _by_tensor(self, factor: Tensor) -> Map:
+        """Solutions by a Cholesky factor, whose precision may be less than that of the right sides."""
+        place, scale = self.gram.place, 1.0 if self.scale is None else self.scale[:, np.newaxis]
+
+        def apply(R: np.ndarray) -> np.ndarray:
+            R = scale * R
+            sizes = np.maximum(_norms(R), np.finfo(float).tiny)
+            right = place.tensor(R / sizes, "float64").to(factor.dtype)
+            return scale * (to_numpy(place.torch.cholesky_solve(right, factor)).astype(np.float64) * sizes)
+
+        return apply
+
+    def _inverse_norm(self, factor: Tensor) -> float:
+        """The largest column sum of absolute values of the inverse, nearly always, by Hager's method."""
+        torch, n = self.gram.place.torch, self.gram.n
+        x, found = factor.new_full((n, 1), 1.0 / n), 0.0
+        for _ in range(HAGER_STEPS):
+            y = torch.cholesky_solve(x, factor)
+            found = max(found, float(y.abs().sum()))
+            z = torch.cholesky_solve(torch.where(y >= 0, 1.0, -1.0).to(y.dtype), factor)
+            largest = int(z.abs().argmax())
+            if float(z.abs()[largest]) <= float((z * x).sum()):
+                break
+            x = torch.zeros_like(x)
+            x[largest] = 1.0
+        return found
 
 
 def _descend(

@@ -103,6 +103,11 @@ class SupportVectorMachine(SolverMachine, LandmarkMachine):
     sample_coef_: csr_array
     _dense_coefficients = False
 
+    def _check_all(self) -> None:
+        super()._check_all()
+        if self.device is not None and self.approximation is None:
+            raise ValueError(f"device must be None without an approximation, got {str(self.device)!r}.")
+
     def _solver(self) -> Solver:
         if isinstance(self.solver, str) and self.solver in SOLVERS:
             if self.solver == "simple":

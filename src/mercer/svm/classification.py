@@ -77,6 +77,9 @@ class SVC(SoftMargins, SupportVectorClassifier):
     approximation : int >= 1, Nystroem or None, default=None
         For many samples: how many of them, the landmarks, functions are expanded over, or the `Nystroem` that chooses
         them; more is more exact. None: all samples.
+    device : str, torch.device or None, default=None
+        Where kernel values and matrices are made, with an `approximation`: "cuda", a GPU, by PyTorch, or "cpu", by the
+        same code. None: the native core.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions; smaller is more exact and slower.
     gap_tol : float > 0 or None, default=None
@@ -185,6 +188,7 @@ class SVC(SoftMargins, SupportVectorClassifier):
         multi_class="ovo",
         fit_intercept=True,
         approximation=None,
+        device=None,
         tol=1e-3,
         gap_tol=None,
         max_iter=None,
@@ -204,6 +208,7 @@ class SVC(SoftMargins, SupportVectorClassifier):
         self.multi_class = multi_class
         self.fit_intercept = fit_intercept
         self.approximation = approximation
+        self.device = device
         self.tol = tol
         self.gap_tol = gap_tol
         self.max_iter = max_iter
@@ -241,6 +246,9 @@ class NuSVC(SupportVectorClassifier):
     approximation : int >= 1, Nystroem or None, default=None
         For many samples: how many of them, the landmarks, functions are expanded over, or the `Nystroem` that chooses
         them; more is more exact. None: all samples.
+    device : str, torch.device or None, default=None
+        Where kernel values and matrices are made, with an `approximation`: "cuda", a GPU, by PyTorch, or "cpu", by the
+        same code. None: the native core.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions; smaller is more exact and slower.
     gap_tol : float > 0 or None, default=None
@@ -342,6 +350,7 @@ class NuSVC(SupportVectorClassifier):
         class_weight=None,
         multi_class="ovo",
         approximation=None,
+        device=None,
         tol=1e-3,
         gap_tol=None,
         max_iter=None,
@@ -359,6 +368,7 @@ class NuSVC(SupportVectorClassifier):
         self.class_weight = class_weight
         self.multi_class = multi_class
         self.approximation = approximation
+        self.device = device
         self.tol = tol
         self.gap_tol = gap_tol
         self.max_iter = max_iter

@@ -292,9 +292,10 @@ class MarginClassifier(ClassifierMixin, JointlyLabelled, Probabilities, SupportV
         with limit_threads(self.n_threads):
             X, Y = self._compared(self._check_new(X))
             kernel = None if Y is None else self.kernel_
-            found = self._plan.scheme.shortcut(kernel, X, Y, self.dual_coef_, self.intercept_, self._plan)
-            if found is not None:
-                return found
+            if self.device is None:
+                found = self._plan.scheme.shortcut(kernel, X, Y, self.dual_coef_, self.intercept_, self._plan)
+                if found is not None:
+                    return found
             scores = np.empty((n_samples(X), len(self.classes_)))
             for rows in row_blocks(len(scores), self._plan.n_machines):
                 scores[rows] = self._plan.scores(self._decision_of(take(X, rows), Y))

@@ -7,7 +7,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.gram import Gram
-from mercer.kernels.samples import in_full
 from mercer.machines import KernelDetector, Landmarks
 from mercer.parameters import Number
 from mercer.problems import DualProblem, enclosing_ball, one_class
@@ -67,6 +66,7 @@ class NoveltyDetector(BoundaryDetector, ABC):
         *,
         nu=0.5,
         approximation=None,
+        device=None,
         tol=1e-3,
         gap_tol=None,
         max_iter=None,
@@ -80,6 +80,7 @@ class NoveltyDetector(BoundaryDetector, ABC):
         self.kernel = kernel
         self.nu = nu
         self.approximation = approximation
+        self.device = device
         self.tol = tol
         self.gap_tol = gap_tol
         self.max_iter = max_iter
@@ -139,6 +140,9 @@ class OneClassSVM(Hyperplane, NoveltyDetector):
     approximation : int >= 1, Nystroem or None, default=None
         For many samples: how many of them, the landmarks, functions are expanded over, or the `Nystroem` that chooses
         them; more is more exact. None: all samples.
+    device : str, torch.device or None, default=None
+        Where kernel values and matrices are made, with an `approximation`: "cuda", a GPU, by PyTorch, or "cpu", by the
+        same code. None: the native core.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions; smaller is more exact and slower.
     gap_tol : float > 0 or None, default=None
@@ -234,6 +238,9 @@ class SVDD(NoveltyDetector):
     approximation : int >= 1, Nystroem or None, default=None
         For many samples: how many of them, the landmarks, functions are expanded over, or the `Nystroem` that chooses
         them; more is more exact. None: all samples.
+    device : str, torch.device or None, default=None
+        Where kernel values and matrices are made, with an `approximation`: "cuda", a GPU, by PyTorch, or "cpu", by the
+        same code. None: the native core.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions; smaller is more exact and slower.
     gap_tol : float > 0 or None, default=None
@@ -351,7 +358,7 @@ class SVDD(NoveltyDetector):
         """
         toward_centre = self._raw_decision(X)[:, 0] - self.intercept_[0]
         if diagonal is None:
-            diagonal = self._diagonal if self._precomputed else self.kernel_.diag(in_full(self._check_new(X)))
+            diagonal = self._diagonal if self._precomputed else self._diagonal_of(self._check_new(X))
         if diagonal is None:
             raise ValueError(
                 "The diagonal of the precomputed training matrix is not constant, so k(x, x) of new samples must be "

@@ -125,6 +125,9 @@ class SVR(PricedTubes, SupportVectorRegressor):
     approximation : int >= 1, Nystroem or None, default=None
         For many samples: how many of them, the landmarks, functions are expanded over, or the `Nystroem` that chooses
         them; more is more exact. None: all samples.
+    device : str, torch.device or None, default=None
+        Where kernel values and matrices are made, with an `approximation`: "cuda", a GPU, by PyTorch, or "cpu", by the
+        same code. None: the native core.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions, in units of y; smaller is more exact and slower.
     gap_tol : float > 0 or None, default=None
@@ -209,6 +212,7 @@ class SVR(PricedTubes, SupportVectorRegressor):
         epsilon=0.1,
         loss="linear",
         approximation=None,
+        device=None,
         tol=1e-3,
         gap_tol=None,
         max_iter=None,
@@ -224,6 +228,7 @@ class SVR(PricedTubes, SupportVectorRegressor):
         self.epsilon = epsilon
         self.loss = loss
         self.approximation = approximation
+        self.device = device
         self.tol = tol
         self.gap_tol = gap_tol
         self.max_iter = max_iter
@@ -257,6 +262,9 @@ class NuSVR(SupportVectorRegressor):
     approximation : int >= 1, Nystroem or None, default=None
         For many samples: how many of them, the landmarks, functions are expanded over, or the `Nystroem` that chooses
         them; more is more exact. None: all samples.
+    device : str, torch.device or None, default=None
+        Where kernel values and matrices are made, with an `approximation`: "cuda", a GPU, by PyTorch, or "cpu", by the
+        same code. None: the native core.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions, in units of y; smaller is more exact and slower.
     gap_tol : float > 0 or None, default=None
@@ -342,6 +350,7 @@ class NuSVR(SupportVectorRegressor):
         nu=0.5,
         C=1.0,
         approximation=None,
+        device=None,
         tol=1e-3,
         gap_tol=None,
         max_iter=None,
@@ -356,6 +365,7 @@ class NuSVR(SupportVectorRegressor):
         self.nu = nu
         self.C = C
         self.approximation = approximation
+        self.device = device
         self.tol = tol
         self.gap_tol = gap_tol
         self.max_iter = max_iter
@@ -405,6 +415,9 @@ class QuantileSVR(SupportVectorRegressor):
     approximation : int >= 1, Nystroem or None, default=None
         For many samples: how many of them, the landmarks, functions are expanded over, or the `Nystroem` that chooses
         them; more is more exact. None: all samples.
+    device : str, torch.device or None, default=None
+        Where kernel values and matrices are made, with an `approximation`: "cuda", a GPU, by PyTorch, or "cpu", by the
+        same code. None: the native core.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions, in units of y; smaller is more exact and slower.
     gap_tol : float > 0 or None, default=None
@@ -495,6 +508,7 @@ class QuantileSVR(SupportVectorRegressor):
         quantile=0.5,
         C=1.0,
         approximation=None,
+        device=None,
         tol=1e-3,
         gap_tol=None,
         max_iter=None,
@@ -509,6 +523,7 @@ class QuantileSVR(SupportVectorRegressor):
         self.quantile = quantile
         self.C = C
         self.approximation = approximation
+        self.device = device
         self.tol = tol
         self.gap_tol = gap_tol
         self.max_iter = max_iter
