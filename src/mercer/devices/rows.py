@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from mercer.devices.arrays import Place, Tensor, full_precision, to_numpy
+from mercer.devices.arrays import Place, Tensor, full_precision
 from mercer.devices.fused import fused_product
 from mercer.devices.grams import DeviceGram
 from mercer.devices.values import DeviceKernel, check_on_device
 from mercer.errors import DomainError
 from mercer.gram.sources import Gram, MatrixGram, VectorGram
+from mercer.kernels.samples import to_numpy
 
 __all__ = ["Rows", "rows_of"]
 

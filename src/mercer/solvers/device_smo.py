@@ -6,11 +6,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from mercer.devices.arrays import Device, Place, Tensor, to_numpy
+from mercer.devices.arrays import Device, Place, Tensor
 from mercer.devices.grams import DeviceGram
 from mercer.devices.rows import Rows, rows_of
 from mercer.gram import MatrixGram
 from mercer.gram.memory import memory_budget
+from mercer.kernels.samples import to_numpy
 from mercer.parameters import Number
 from mercer.problems import DualProblem, DualProblems
 from mercer.solvers.base import Callback, History, Progress, SolverResult, SolverResults, certify

@@ -4,10 +4,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer.devices.arrays import Place, Tensor, to_numpy
+from mercer.devices.arrays import Place, Tensor
 from mercer.devices.fused import has_triton
 from mercer.devices.pairs import GROUPS, optimise_pairs
 from mercer.gram import MatrixGram
+from mercer.kernels.samples import to_numpy
 from mercer.problems import DualProblem, DualProblems
 from mercer.solvers.base import Callback, Progress
 from mercer.solvers.smo import SMO

@@ -16,6 +16,7 @@ from mercer.problems import DualProblem, DualProblems
 from mercer.segments import Segments
 from mercer.solvers import (
     SMO,
+    DeviceSMO,
     LinearSolver,
     SimpleSMO,
     Solver,
@@ -103,11 +104,6 @@ class SupportVectorMachine(SolverMachine, LandmarkMachine):
     sample_coef_: csr_array
     _dense_coefficients = False
 
-    def _check_all(self) -> None:
-        super()._check_all()
-        if self.device is not None and self.approximation is None:
-            raise ValueError(f"device must be None without an approximation, got {str(self.device)!r}.")
-
     def _solver(self) -> Solver:
         if isinstance(self.solver, str) and self.solver in SOLVERS:
             if self.solver == "simple":
@@ -115,6 +111,8 @@ class SupportVectorMachine(SolverMachine, LandmarkMachine):
                 return solver.set_params(max_iter=self.max_iter) if self.max_iter else solver
             if self.approximation is not None:
                 return LinearSolver(**self._limits())
+            if self.device is not None:
+                return DeviceSMO(self.device, memory=self.memory, **self._limits())
             return SMO(memory=self.memory, **self._limits())
         return self._given_solver(SOLVERS)
 
