@@ -59,7 +59,8 @@ class DeviceSMO(SMO):
     float64 wherever the certificate depends on it, and the run goes on from there if that shows a violation above
     `tol`, with values in float64 if float32 is too coarse.
 
-    Problems that fit into one working set go to the native solver all together, over a kernel matrix from the device.
+    Problems that fit into one working set, and those of a search, go to the native solver all together, over a kernel
+    matrix from the device.
 
     Parameters
     ----------
@@ -146,7 +147,8 @@ class DeviceSMO(SMO):
         options = Paths(**(paths or {}))
         rows = rows_of(problems.gram, self._place(problems))
         size = self.size or (SIZE_ON_GPU if rows.place.on_gpu else SIZE)
-        small = (problems.parts.sizes <= size) & self._fits(problems.gram.n)
+        # A search has many problems: they keep all cores busy, over the one matrix.
+        small = ((problems.parts.sizes <= size) | options.rough) & self._fits(problems.gram.n)
         together = _on_matrix(problems, rows) if small.any() else problems
         if small.all():
             return super()._run(together, points, callback, unbounded_ratio=unbounded_ratio, paths=paths)
