@@ -22,7 +22,7 @@ def optimise_pairs(
     ridge: Tensor,
     *,
     paired: bool,
-    tol: float,
+    tol: Tensor,
     most: int,
 ) -> tuple[Tensor, Tensor]:
     r"""Minimise over the variables x = s a of a working set, from slopes v = -(f + s p + r x).
@@ -43,7 +43,7 @@ def optimise_pairs(
     x, v, low, high, ridge : float32 tensors of shape (w,)
     paired : bool
         Whether the sum of x stays.
-    tol : float
+    tol : float32 tensor of shape (1,)
         The violation that groups may keep.
     most : int
         Most steps of all groups together.
@@ -76,9 +76,10 @@ def _kernel() -> Any:
         cell = group[:, None] * SIZE + member[None, :]
         X, V, L, H, R = tl.load(x + cell), tl.load(v + cell), tl.load(low + cell), tl.load(high + cell), tl.load(ridge + cell)
         bend = tl.load(K + cell * w + cell) + R
+        enough = tl.load(tol)
         n = 0
-        worst = 2.0 * tol + 1.0
-        while (worst > tol) & (n < most):
+        worst = 2.0 * enough + 1.0
+        while (worst > enough) & (n < most):
             grows = tl.where(X < H, V, float("-inf"))
             shrinks = tl.where(X > L, V, float("inf"))
             if PAIRED:
@@ -98,7 +99,7 @@ def _kernel() -> Any:
                 room_i = tl.sum(tl.where(at_i, H - X, 0.0), axis=1)
                 room_j = tl.sum(tl.where(at_j, X - L, 0.0), axis=1)
                 step = tl.minimum(best, tl.minimum(room_i, room_j))
-                step = tl.where((tl.max(gain, axis=1) > 0.0) & (gap > 0.5 * tol), step, 0.0)
+                step = tl.where((tl.max(gain, axis=1) > 0.0) & (gap > 0.5 * enough), step, 0.0)
                 d = tl.where(at_i, step[:, None], 0.0) - tl.where(at_j, step[:, None], 0.0)
                 rows = tl.load(K + i[:, None, None] * w + cell[None, :, :])
                 rows -= tl.load(K + j[:, None, None] * w + cell[None, :, :])
@@ -111,7 +112,7 @@ def _kernel() -> Any:
                 i = group * SIZE + i_member
                 wish = tl.minimum(tl.maximum(X + V / tl.maximum(bend, 1e-12), L), H) - X
                 step = tl.sum(tl.where(at_i, wish, 0.0), axis=1)
-                step = tl.where(gap > 0.5 * tol, step, 0.0)
+                step = tl.where(gap > 0.5 * enough, step, 0.0)
                 d = tl.where(at_i, step[:, None], 0.0)
                 rows = tl.load(K + i[:, None, None] * w + cell[None, :, :])
             change = tl.sum(rows * step[:, None, None], axis=0) + R * d

@@ -29,6 +29,8 @@ class Rows(ABC):
         self.n, self.place = gram.n, place
         self.evaluations = 0
         """Kernel values that have been asked for."""
+        self.fused = False
+        """Whether products of float32 are one kernel of a GPU, which nothing waits for."""
 
     @abstractmethod
     def _values(self, rows: Tensor | slice, columns: Tensor, dtype: str) -> Tensor:
@@ -63,14 +65,21 @@ class VectorRows(Rows):
         self.X, self.exact = gram.X, gram.on
         self.single = DeviceKernel(gram.on.kernel, place, "float32", gram.on.centre)
         self._fused = fused_product(self.single, self.X)
+        self.fused = self._fused is not None
+
+    def square(self, which, dtype):
+        if self._fused is None or dtype != "float32":
+            return super().square(which, dtype)
+        self.evaluations += len(which) ** 2
+        return self._fused.square(which)
 
     def _values(self, rows, columns, dtype):
         on = self.single if dtype == "float32" else self.exact
         return on.values(self.X[rows], self.X[columns])
 
     def _product(self, columns, coefficients, dtype, rows, n):
-        if self._fused is not None and dtype == "float32" and rows is None:
-            return self._fused(columns, coefficients)
+        if self._fused is not None:
+            return self._fused(columns, coefficients, dtype, rows)
         return super()._product(columns, coefficients, dtype, rows, n)
 
 

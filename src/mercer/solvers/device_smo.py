@@ -1,6 +1,7 @@
 """Sequential minimal optimisation on a device: two levels of working sets."""
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -16,7 +17,7 @@ from mercer.parameters import Number
 from mercer.problems import DualProblem, DualProblems
 from mercer.solvers.base import Callback, History, Progress, SolverResult, SolverResults, certify
 from mercer.solvers.smo import SMO, SUSPECT_MARGIN
-from mercer.solvers.working_sets import Told, WorkingSet
+from mercer.solvers.working_sets import MOST_STEPS, Told, WorkingSet, has_pairs
 
 __all__ = ["DeviceSMO"]
 
@@ -30,8 +31,14 @@ INNER_ACCURACY = 0.1
 KEPT = 0.5
 # How often float64 may fail to halve the violation until rounding is said to be in the way.
 PATIENCE = 3
-# Every so many rounds the history has an entry, at first every one.
-FIRST_RECORDS, STRIDE = 16, 8
+# The history has an entry for so many rounds at first, then for every so many.
+FIRST_RECORDS, STRIDE = 4, 8
+# Rounds that are made one kernel of the GPU after the other; later ones are repeated as a whole.
+FIRST_ROUNDS, REPEATING = 3, True
+# How far sums may be from an equality, relative to the sum of all multipliers, and not be mended.
+BALANCED = 1e-13
+# Samples that show how much float32 errs, besides those whose f counts; others may be so many times worse.
+PROBES, CARE = 128, 3.0
 
 
 class Paths(NamedTuple):
@@ -192,8 +199,21 @@ def _following(problem: DualProblem, before: SolverResult, its: DualProblem) -> 
     return problem.feasible(before.a * (np.clip(best, 0.0, largest) if same else 1.0))
 
 
+class Found(NamedTuple):
+    """Where a problem stands, as numbers on this side."""
+
+    violation: float
+    objective: float
+    slope: float
+    """p'a."""
+    n_iter: int
+
+
 class Run:
-    """One problem on the device: where it stands, what comes next, what ends it."""
+    """One problem on the device: where it stands, what comes next, what ends it.
+
+    A round is made of operations on tensors alone, without a look at a number: so a GPU repeats it without Python.
+    """
 
     def __init__(
         self,
@@ -215,16 +235,22 @@ class Run:
         self.index, self.sign, self.linear, self.upper, self.ridge = (
             self.place.tensor(getattr(problem, name)) for name in ("index", "sign", "linear", "upper", "ridge")
         )
-        # The variables that share an equality, as masks.
-        separate = problem.equality == "per_sign"
-        self.groups = [self.sign > 0, self.sign < 0] if separate else [self.sign != 0]
-        self.a, self.f = self.place.zeros(len(self.sign)), self.place.zeros(rows.n)
+        # The variables that share an equality, as masks, and what s a adds up to.
+        self.groups = [(self.sign != 0, problem.total or 0.0)]
+        if isinstance(problem.total, tuple):
+            plus, minus = problem.total
+            self.groups = [(self.sign > 0, plus), (self.sign < 0, -minus)]
         self.dtype = "float64" if rows.n <= EXACT or solver.precision == "float64" else "float32"
-        self.previous = self.place.zeros(len(self.sign), dtype="float32")
-        self.counted, self.n_iter, self.rounds = self.place.zeros(1, dtype="int64"), 0, 0
-        self.evaluated = rows.evaluations
-        self.samples: list[tuple[float, ...]] = []
         self.diagonal = float(np.abs(problem.gram.diag()[problem.index]).max()) if problem.hard else 0.0
+        self.a, self.f = self.place.zeros(len(self.sign)), self.place.zeros(rows.n)
+        self.numbers = self.place.zeros(2 * len(self.groups) + 4)
+        self.goal = self.place.zeros(1)
+        self.last_set = self.place.zeros(len(self.sign), dtype="float32")
+        self.steps, self.turn = self.place.zeros(1, dtype="int64"), self.place.zeros(1, dtype="int64")
+        self.n_iter, self.n_rounds = 0, 0
+        self.samples: list[tuple[float, ...]] = []
+        self.evaluated = rows.evaluations
+        self._again: Callable[[], None] | None = None
 
     # --- the order of events ------------------------------------------------------------------------------
 
@@ -235,10 +261,10 @@ class Run:
         target = 0.9 * tol
         while True:
             status = self._rounds(target)
-            self._balance()
             if not (self.rough and status == "solved" and self.dtype == "float32"):
+                self._balance()
                 self._refresh()
-            violation = self._look().violation
+            violation = self._found().violation
             if status != "solved" or violation <= tol:
                 break
             if violation > 0.5 * last or self.dtype == "float64":
@@ -246,46 +272,93 @@ class Run:
                 if stalls == PATIENCE:
                     status = "stalled"
                     break
-                self.dtype = "float64"
+                self.dtype, self._again = "float64", None
             last, target = violation, max(0.5 * target, 0.1 * tol)
         return self._result("solved" if status == "max_iter" and violation <= tol else status)
 
     def _rounds(self, target: float) -> str:
         """Round after round until no variable violates the conditions by more than the target, or a limit is met."""
+        self.goal.fill_(target)
+        first = self.n_rounds
         while True:
-            found = self._look()
-            idle = self.rounds > 0 and found.n_iter == self.n_iter
+            found = self._found()
+            idle = self.n_rounds > first and found.n_iter == self.n_iter
             self.n_iter = found.n_iter
-            if self.rounds < FIRST_RECORDS or self.rounds % STRIDE == 0:
+            if self.n_rounds < FIRST_RECORDS or self.n_rounds % STRIDE == 0:
                 self._record(found)
             if found.violation <= target or idle:  # without a step, rounding is all that is left
                 return "solved"
             if (status := self._limit(found)) is not None:
                 return status
-            self._round(found, max(target, INNER_ACCURACY * found.violation))
-            self.rounds += 1
+            self._go_on()
+            self.n_rounds += 1
 
-    def _round(self, found: "Found", tol: float) -> None:
+    def _go_on(self) -> None:
+        """A round; on a GPU, once everything has been compiled, one that is repeated as it was recorded."""
+        if self._again is not None:
+            self._again()
+        elif REPEATING and self.n_rounds >= FIRST_ROUNDS and self._may_repeat:
+            self._again = self._recorded()
+            self._again()
+        else:
+            self._round()
+
+    @property
+    def _may_repeat(self) -> bool:
+        return self.rows.fused and self.callback is None and self._in_one_kernel
+
+    def _recorded(self) -> Callable[[], None]:
+        """A round as a graph of the GPU's kernels."""
+        cuda, before = self.torch.cuda, self.rows.evaluations
+        graph = cuda.CUDAGraph()
+        with cuda.device(self.place.device), cuda.graph(graph, capture_error_mode="thread_local"):
+            self._round()
+        values, self.rows.evaluations = self.rows.evaluations - before, before
+
+        def again() -> None:
+            graph.replay()
+            self.rows.evaluations += values
+
+        return again
+
+    def _round(self) -> None:
         """Choose a working set, improve it, and bring f up to date."""
-        chosen = self._choose(found)
+        G = self._gradient()
+        chosen = self._choose(G)
         samples = self.index[chosen]
         part = WorkingSet(
             self.place,
             self.problem.equality,
             self.problem.gram.definite,
             self.rows.square(samples, self.dtype),
-            self.a[chosen],
-            self._gradient()[chosen],
-            *(whole[chosen] for whole in (self.sign, self.linear, self.upper, self.ridge)),
+            *(whole[chosen] for whole in (self.a, G, self.sign, self.upper, self.ridge)),
         )
-        told = None
-        if self.callback is not None:
-            told = Told(self.callback, self.n_iter, found.objective, self.seconds)
-        improved = part.improve(tol, self.most_steps - self.n_iter, self.solver.n_threads, told)
-        change = part.sign * (improved.a - part.a)
-        self.a[chosen] = improved.a
-        self.counted += improved.steps
-        self.f += self.rows.product(samples, change, self.dtype)
+        tol = self.torch.maximum(self.goal, INNER_ACCURACY * self.numbers[-4])
+        if self._in_one_kernel:
+            a, steps = part.by_pairs(tol)
+        else:
+            told = None
+            if self.callback is not None:
+                told = Told(self.callback, self.n_iter, float(self.numbers[-3]), self.seconds)
+            a, steps = part.natively(float(tol), self.most_steps - self.n_iter, self.solver.n_threads, told)
+        self.a.index_copy_(0, chosen, a)
+        self.f += self.rows.product(samples, part.sign * (a - part.a), self.dtype)
+        self.steps += steps
+        self.turn += 1
+        self._look()
+
+    @property
+    def _in_one_kernel(self) -> bool:
+        """Whether working sets are solved on the GPU; not the last ones, whose steps are counted one by one."""
+        return (
+            has_pairs(self.place, self.size)
+            and self.size < len(self.sign)
+            and self.dtype == "float32"
+            and self.problem.equality != "per_sign"
+            and self.problem.gram.definite
+            and self.callback is None
+            and self.most_steps - self.n_iter > MOST_STEPS * self.size
+        )
 
     # --- where the problem stands -------------------------------------------------------------------------
 
@@ -295,10 +368,12 @@ class Run:
         return time.perf_counter() - self.began
 
     def _begin(self, start: np.ndarray) -> None:
+        """At a point, with f in the working precision."""
         self.a = self.place.tensor(start).clone()
         support = self.a.nonzero()[:, 0]
         if len(support):
             self.f += self.rows.product(self.index[support], (self.sign * self.a)[support], self.dtype)
+        self._look()
 
     def _gradient(self) -> Tensor:
         """Q a + p."""
@@ -309,53 +384,60 @@ class Run:
         plus, below, above = self.sign > 0, self.a < self.upper, self.a > 0
         return self.torch.where(plus, below, above), self.torch.where(plus, above, below)
 
-    def _look(self) -> "Found":
-        """Extremes of the groups, objective and number of steps, in one transfer from the device."""
-        G = self._gradient()
-        value, (grows, shrinks) = -self.sign * G, self._movable()
-        numbers = []
-        for group in self.groups:
-            numbers += [
-                self.torch.where(grows & group, value, -np.inf).amax(),
-                self.torch.where(shrinks & group, value, np.inf).amin(),
-            ]
-        numbers += [0.5 * self.torch.dot(self.a, G + self.linear), self.torch.dot(self.linear, self.a)]
-        *ends, objective, slope, steps = self.torch.stack([*numbers, self.counted[0].double()]).tolist()
-        extremes = list(zip(ends[::2], ends[1::2], strict=True))
-        if self.problem.equality == "none":
-            violation = max(0.0, extremes[0][0], -extremes[0][1])
-        else:
-            violation = max(0.0, *(largest - smallest for largest, smallest in extremes))
-        return Found(extremes, violation, objective, slope, int(steps))
+    def _look(self) -> None:
+        """Put down the numbers of where it stands.
 
-    def _choose(self, found: "Found") -> Tensor:
+        Of every group the largest -s G among the variables whose s a may grow, and the smallest among those where it
+        may shrink; the violation; objective, p'a and the number of steps.
+        """
+        torch, G = self.torch, self._gradient()
+        value, (grows, shrinks) = -self.sign * G, self._movable()
+        ends = []
+        for group, _ in self.groups:
+            ends += [
+                torch.where(grows & group, value, -np.inf).amax(),
+                torch.where(shrinks & group, value, np.inf).amin(),
+            ]
+        extremes = torch.stack(ends)
+        if self.problem.equality == "none":
+            violation = torch.maximum(extremes[0], -extremes[1])
+        else:
+            violation = (extremes[::2] - extremes[1::2]).amax()
+        objective, slope = 0.5 * torch.dot(self.a, G + self.linear), torch.dot(self.linear, self.a)
+        rest = torch.stack([violation.clamp(min=0.0), objective, slope, self.steps[0].double()])
+        torch.cat([extremes, rest], out=self.numbers)
+
+    def _found(self) -> Found:
+        """The numbers, on this side: what is done on a device is waited for here."""
+        *_, violation, objective, slope, steps = self.numbers.tolist()
+        return Found(violation, objective, slope, int(steps))
+
+    def _choose(self, G: Tensor) -> Tensor:
         """The variables of the next working set: those that violate the conditions most, and some of the last one."""
         torch, n = self.torch, len(self.sign)
         if n <= self.size:
             return torch.arange(n, device=self.place.device)
-        value, (grows, shrinks) = -self.sign * self._gradient(), self._movable()
-        wanted = self.size if self.rounds == 0 else int((1.0 - KEPT) * self.size)
-        share = max(1, wanted // (2 * len(self.groups)))
-        urgency = self.previous
-        for group, (largest, smallest) in zip(self.groups, found.extremes, strict=True):
+        value, (grows, shrinks) = -self.sign * G, self._movable()
+        share = max(1, int((1.0 - KEPT) * self.size) // (2 * len(self.groups)))
+        urgency = self.last_set
+        for g, (group, _) in enumerate(self.groups):
+            largest, smallest = self.numbers[2 * g], self.numbers[2 * g + 1]
             if self.problem.equality == "none":
-                largest, smallest = 0.0, 0.0
+                largest = smallest = torch.zeros_like(largest)
             for movable, excess in ((grows, value - smallest), (shrinks, largest - value)):
-                excess = torch.where(movable & group & (excess > 0.0) & (urgency < 2.0), excess, -np.inf)
-                best = excess.topk(min(share, n))
-                place = torch.where(best.values > 0.0, 2.0, urgency[best.indices].double())
-                urgency = urgency.index_copy(0, best.indices, place.float())
-        chosen = urgency.topk(self.size, sorted=True).indices
-        self.previous = torch.zeros_like(urgency).index_fill_(0, chosen, 1.0)
-        return self._dealt(chosen)
+                violates = movable & group & (excess > 0.0) & (urgency < 2.0)
+                best = torch.where(violates, excess, -1.0).float().topk(min(share, n))
+                above = torch.where(best.values > 0.0, 2.0, urgency[best.indices])
+                urgency = urgency.index_copy(0, best.indices, above)
+        chosen = urgency.topk(self.size).indices
+        self.last_set.zero_().index_fill_(0, chosen, 1.0)
+        if self.size & (self.size - 1):
+            return chosen
+        # In another order in every round, so that groups of the set are made up afresh; an odd stride meets all once.
+        stride = 2 * (37 * self.turn) + 1
+        return chosen[torch.arange(self.size, device=self.place.device) * stride % self.size]
 
-    def _dealt(self, chosen: Tensor) -> Tensor:
-        """The set in another order in every round, so that its groups are made up afresh."""
-        w = len(chosen)
-        stride = 2 * (self.rounds * 37 % w) + 1  # odd: no variable comes twice where w is a power of two
-        return chosen[(self.torch.arange(w, device=self.place.device) * stride) % w] if w & (w - 1) == 0 else chosen
-
-    def _limit(self, found: "Found") -> str | None:
+    def _limit(self, found: Found) -> str | None:
         """The reason to stop, None where there is none."""
         if found.n_iter >= self.most_steps:
             return "max_iter"
@@ -366,35 +448,75 @@ class Run:
             return "stopped"
         # Is this a hard margin whose coefficients run away? a'Qa = 2 (objective - p'a) without ridge.
         if self.problem.hard and found.slope < 0.0:
-            squared_norm, most = 2.0 * (found.objective - found.slope), self.unbounded_ratio * found.slope
-            if squared_norm <= most**2 * self.diagonal:
+            squared_norm, least = 2.0 * (found.objective - found.slope), (self.unbounded_ratio * found.slope) ** 2
+            if squared_norm <= least * self.diagonal:
                 return "unbounded"
         return None
 
     # --- what is returned ---------------------------------------------------------------------------------
 
     def _balance(self) -> None:
-        """What rounding has taken from the equality is given back."""
-        a = to_numpy(self.a)
-        if self.problem.imbalance(a) > 1e-13 * a.sum():
-            self.a = self.place.tensor(self.problem.balanced(a))
+        """What rounding has taken from the equalities is given back by the variables between their bounds."""
+        if self.problem.total is None:
+            return
+        off = [(self.sign * self.a)[group].sum() - total for group, total in self.groups]
+        if float(self.torch.stack(off).abs().amax()) > BALANCED * (1.0 + float(self.a.sum())):
+            self.a.copy_(self.place.tensor(self.problem.balanced(to_numpy(self.a))))
 
     def _refresh(self) -> None:
-        """f in float64, afresh, wherever objective, gap and violation depend on it."""
-        support = self.a.nonzero()[:, 0]
-        coefficients = (self.sign * self.a)[support]
-        self.f = self.rows.product(self.index[support], coefficients, "float64")
+        """f in float64, afresh, wherever objective, gap and violation depend on it.
 
-    def _record(self, found: "Found") -> None:
+        That is for samples with a multiplier, and for those near the margin; float32 tells which these are, and how
+        much it errs is seen at the others.
+        """
+        support = self.a.nonzero()[:, 0]
+        columns, coefficients = self.index[support], (self.sign * self.a)[support]
+        if self.dtype == "float32":
+            near, error = self._near(), 2.0 * self.solver.tol
+            exact = self.rows.product(columns, coefficients, "float64", near)
+            if len(near) and float((exact - self.f[near]).abs().amax()) * CARE <= error:
+                self.f[near] = exact
+                self._look()
+                return
+        self.f.copy_(self.rows.product(columns, coefficients, "float64"))
+        self._look()
+
+    def _near(self) -> Tensor:
+        """Samples of which a variable is positive, or could move at this violation and twice the tolerance more."""
+        torch, value, (grows, shrinks) = self.torch, -self.sign * self._gradient(), self._movable()
+        matters = self.a > 0
+        for g, (group, _) in enumerate(self.groups):
+            largest, smallest = self.numbers[2 * g], self.numbers[2 * g + 1]
+            middle = 0.5 * (largest + smallest) if self.problem.equality != "none" else 0.0
+            reach = 0.5 * self.numbers[-4] + 4.0 * self.solver.tol
+            matters = matters | group & (grows & (value >= middle - reach) | shrinks & (value <= middle + reach))
+        which = torch.zeros(self.rows.n, dtype=torch.bool, device=self.place.device)
+        which[self.index[matters]] = True
+        which[:: max(1, self.rows.n // PROBES)] = True
+        return which.nonzero()[:, 0]
+
+    def _record(self, found: Found) -> None:
         """An entry of the history."""
-        a, gradient = to_numpy(self.a), to_numpy(self._gradient())
-        gap = self.problem.gap(a, gradient, self.problem.offsets(a, gradient))
-        self.samples.append((found.n_iter, -found.objective, gap, found.violation))
+        self.samples.append((found.n_iter, -found.objective, self._gap(), found.violation))
+
+    def _gap(self) -> float:
+        """`DualProblem.gap` on the device, for offsets in the middle of the extremes; a hard margin waits for the end."""
+        if self.problem.hard:
+            return np.inf
+        torch, slope = self.torch, self._gradient() - self.ridge * self.a
+        if self.problem.equality != "none":
+            for g, (group, _) in enumerate(self.groups):
+                middle = 0.5 * (self.numbers[2 * g] + self.numbers[2 * g + 1])
+                slope = slope + torch.where(group, self.sign * middle, 0.0)
+        best = torch.where(slope < 0.0, self.upper, 0.0)
+        curved = torch.where(self.ridge > 0.0, (-slope / self.ridge).clamp(min=0.0), best)
+        best = torch.minimum(best, curved)
+        return float(((slope + self.ridge * best) * (self.a - best) + 0.5 * self.ridge * (self.a - best) ** 2).sum())
 
     def _result(self, status: str) -> SolverResult:
         """The certificate of the point where the run ends."""
-        found = self._look()
-        self._record(found)
+        found = self._found()
+        self.samples.append((found.n_iter, -found.objective, np.inf, found.violation))  # `certify` says it
         iteration, objective, gap, violation = np.array(self.samples).T
         return certify(
             self.problem,
@@ -407,15 +529,3 @@ class Run:
             history=History(iteration.astype(np.int64), objective, gap, violation),
             precision=self.dtype,
         )
-
-
-class Found(NamedTuple):
-    """Where a problem stands."""
-
-    extremes: list[tuple[float, float]]
-    """Of every group the largest -s G of variables whose s a may grow, the smallest of those where it may shrink."""
-    violation: float
-    objective: float
-    slope: float
-    """p'a."""
-    n_iter: int

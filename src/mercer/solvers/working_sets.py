@@ -1,19 +1,19 @@
 """The problem of some variables of a `DualProblem`, the others being as they are, on a device."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from mercer.devices.arrays import Place, Tensor
 from mercer.devices.fused import has_triton
-from mercer.devices.pairs import GROUPS, optimise_pairs
+from mercer.devices.pairs import optimise_pairs
 from mercer.gram import MatrixGram
 from mercer.kernels.samples import to_numpy
 from mercer.problems import DualProblem, DualProblems
 from mercer.solvers.base import Callback, Progress
 from mercer.solvers.smo import SMO
 
-__all__ = ["Improved", "WorkingSet"]
+__all__ = ["MOST_STEPS", "Told", "WorkingSet", "has_pairs"]
 
 # Fewest variables that are worth a kernel of the GPU.
 FEWEST = 64
@@ -21,16 +21,17 @@ FEWEST = 64
 MOST_STEPS = 50
 
 
-class Improved(NamedTuple):
-    """What became of a working set."""
-
-    a: Tensor
-    steps: Any
-    """How many steps it took; a number or, if it is not known yet, a tensor of one."""
+def has_pairs(place: Place, size: int) -> bool:
+    """Whether a kernel of the GPU solves sets of so many variables, a power of two."""
+    return place.on_gpu and has_triton() and size >= FEWEST and size & (size - 1) == 0
 
 
 class WorkingSet(NamedTuple):
-    """Some variables of a problem, with what is known of them; tensors of shape (w,), but for K."""
+    """Some variables of a problem, with what is known of them; tensors of shape (w,), but for K.
+
+    Both ways to improve it end at a point of the box, of the same sums, whose violation is at most `tol`, or nearly;
+    and both say how many steps that took.
+    """
 
     place: Place
     equality: str
@@ -40,55 +41,32 @@ class WorkingSet(NamedTuple):
     a: Tensor
     gradient: Tensor
     sign: Tensor
-    linear: Tensor
     upper: Tensor
     ridge: Tensor
 
-    def improve(self, tol: float, most_steps: int, n_threads: int | None, told: "Told | None") -> Improved:
-        """A point of their box, of the same sums, whose violation is at most `tol`, or that is near one."""
-        most = min(most_steps, MOST_STEPS * len(self.a))
-        # A callback wants to be told of every few steps, and the last steps are counted one by one.
-        if told is None and most == MOST_STEPS * len(self.a) and self.in_one_kernel:
-            return self._by_pairs(tol, most)
-        return self._natively(tol, most, n_threads, told)
-
-    @property
-    def in_one_kernel(self) -> bool:
-        """Whether a kernel of the GPU solves it."""
-        w = len(self.a)
-        return (
-            self.place.on_gpu
-            and has_triton()
-            and self.K.dtype == self.place.torch.float32
-            and self.definite
-            and self.equality != "per_sign"
-            and w >= FEWEST
-            and w & (w - 1) == 0
-        )
-
-    def _by_pairs(self, tol: float, most: int) -> Improved:
-        """On the device, several pairs at a time."""
-        torch = self.place.torch
-        x, ends = self.sign * self.a, self.sign * self.upper
-        numbers = torch.stack(
-            [x, -self.sign * self.gradient, ends.clamp(max=0.0), ends.clamp(min=0.0), self.ridge]
-        ).float()
+    def by_pairs(self, tol: Tensor) -> tuple[Tensor, Tensor]:
+        """On a GPU, several pairs at a time, each among its group."""
+        torch, ends = self.place.torch, self.sign * self.upper
+        known = [self.sign * self.a, -self.sign * self.gradient, ends.clamp(max=0.0), ends.clamp(min=0.0), self.ridge]
+        x, v, low, high, ridge = torch.stack(known).float().unbind()
+        most = MOST_STEPS * len(x)
         found, steps = optimise_pairs(
-            self.place, self.K, *numbers, paired=self.equality == "total", tol=tol, most=most
+            self.place, self.K, x, v, low, high, ridge, paired=self.equality == "total", tol=tol.float(), most=most
         )
-        # Where nothing moved, nothing is rounded; what reached a bound lies at it, in float64.
-        moved = torch.where(found == numbers[0], self.a, (self.sign * found.double()).clamp(min=0.0))
-        a = torch.where(found == numbers[0] + 0.0, moved, torch.minimum(moved, self.upper))
-        at_upper = (found == numbers[2]) & (self.sign < 0) | (found == numbers[3]) & (self.sign > 0)
-        return Improved(torch.where(at_upper, self.upper, a), steps)
+        # In float64 what did not move is not rounded, and what is at a bound lies there.
+        a = (self.sign * found).double().clamp(min=0.0)
+        at_upper = found == torch.where(self.sign > 0, high, low)
+        a = torch.where(at_upper, self.upper, torch.minimum(a, self.upper))
+        return torch.where(found == x, self.a, a), steps
 
-    def _natively(self, tol: float, most: int, n_threads: int | None, told: "Told | None") -> Improved:
+    def natively(
+        self, tol: float, most_steps: int, n_threads: int | None, told: "Told | None"
+    ) -> tuple[Tensor, int]:
         """By `SMO`, over the matrix in the memory of the CPU."""
         torch, s = self.place.torch, self.sign
         pull = s * (self.K @ (s * self.a).to(self.K.dtype)).double() + self.ridge * self.a  # Q a
-        names = ("a", "gradient", "sign", "linear", "upper", "ridge")
-        rows = to_numpy(torch.stack([*(getattr(self, name) for name in names), pull]))
-        a, gradient, sign, _, upper, ridge, pull = rows
+        known = torch.stack([self.a, self.gradient, self.sign, self.upper, self.ridge, pull])
+        a, gradient, sign, upper, ridge, pull = to_numpy(known)
         problem = DualProblem.of_checked(
             gram=MatrixGram.of_checked(to_numpy(self.K.contiguous()), self.definite),
             index=np.arange(len(a)),
@@ -99,10 +77,10 @@ class WorkingSet(NamedTuple):
             total=total_of(self.equality, sign, a),
         )
         callback = None if told is None else told.about(problem.objective(a, gradient))
-        solver = SMO(tol=tol, max_iter=most, n_threads=n_threads)
+        solver = SMO(tol=tol, max_iter=min(most_steps, MOST_STEPS * len(a)), n_threads=n_threads)
         rough = {"rough": self.K.dtype == torch.float32}
         (result,) = solver._run(DualProblems.of([problem]), a.copy(), callback, unbounded_ratio=0.0, paths=rough)
-        return Improved(self.place.tensor(result.a), result.n_iter)
+        return self.place.tensor(result.a), result.n_iter
 
 
 class Told(NamedTuple):
