@@ -23,6 +23,8 @@ SOLVERS: dict[str, Callable[[], Solver]] = {
     "Chunking small": lambda: solvers.Chunking(size=3),
     "Decomposition": lambda: solvers.Decomposition(),
     "Decomposition pairs": lambda: solvers.Decomposition(q=2),
+    "DeviceSMO": lambda: solvers.DeviceSMO("cpu"),
+    "DeviceSMO small sets": lambda: solvers.DeviceSMO("cpu", size=8),
     "InteriorPoint": lambda: solvers.InteriorPoint(),
     "ProjectedGradient": lambda: solvers.ProjectedGradient(),
     "SMO": lambda: solvers.SMO(),

@@ -14,7 +14,7 @@ from mercer.kernels.algebra.base import Composite, Pointwise
 from mercer.kernels.base import Kernel, NativeSpec
 from mercer.kernels.samples import as_vectors, is_tensor, n_samples, row_blocks, to_numpy
 
-__all__ = ["DeviceKernel", "check_on_device"]
+__all__ = ["DeviceKernel", "check_on_device", "transformed"]
 
 # So many entries of vectors are moved at once, whatever is free.
 MOST_MOVED = 1 << 24
@@ -203,7 +203,7 @@ def values(kernel: Any, X: Tensor, Z: Tensor, frame: Frame) -> Tensor:
     x, z = frame.ready(spec, X), frame.ready(spec, Z)
     if (spec.measure, spec.transform) == ("l2", "exp"):
         return _gaussian(frame.place.torch, spec.parameters[0], x, z)
-    return _transform(spec, MEASURES[spec.measure](frame.place.torch, spec, x, z).to(frame.dtype), x, z)
+    return transformed(spec, MEASURES[spec.measure](frame.place.torch, spec, x, z).to(frame.dtype), x, z)
 
 
 def diagonal(kernel: Any, X: Tensor, frame: Frame) -> Tensor:
@@ -310,7 +310,7 @@ def _match(torch: Any, spec: NativeSpec, x: Tensor, z: Tensor) -> Tensor:
 MEASURES = {"dot": _dot, "l2": _l2, "l1": _l1, "min": _min, "chi2": _chi2, "match": _match}
 
 
-def _transform(spec: NativeSpec, t: Tensor, x: Tensor, z: Tensor) -> Tensor:
+def transformed(spec: NativeSpec, t: Tensor, x: Tensor, z: Tensor) -> Tensor:
     """Kernel values in the place of their measures (cpp/mercer/kernels.hpp)."""
     a, b, c = spec.parameters
     match spec.transform:
@@ -351,7 +351,7 @@ def _own(spec: NativeSpec, X: Tensor, frame: Frame) -> Tensor:
         "match": lambda: x.new_full((len(x),), x.shape[1]),
     }
     t = known.get(spec.measure, lambda: x.new_zeros(len(x)))().to(frame.dtype)
-    return (t > 0).to(t.dtype) if spec.transform == "cosine" else _transform(spec, t, x, x)
+    return (t > 0).to(t.dtype) if spec.transform == "cosine" else transformed(spec, t, x, x)
 
 
 def _squares(x: Tensor) -> Tensor:

@@ -9,6 +9,8 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 
 from mercer import _native
+from mercer.devices.arrays import Place
+from mercer.devices.grams import DeviceGram
 from mercer.gram import Gram, MatrixGram, make_gram, memory_budget
 from mercer.kernels import Kernel, as_kernel
 from mercer.kernels.base import NativeSpec
@@ -41,10 +43,15 @@ class Grams:
     splits : list of (train, test)
     memory : float or "auto"
         Megabytes, see `mercer.gram.memory_budget`.
+    place : Place or None, default=None
+        The device that computes them; None: the native core.
     """
 
-    def __init__(self, X: Any, y: Any, weight: np.ndarray, splits: list[Split], memory: Any):
+    def __init__(
+        self, X: Any, y: Any, weight: np.ndarray, splits: list[Split], memory: Any, place: Place | None = None
+    ):
         self.X, self.y, self.weight, self.splits, self.memory = X, y, weight, splits, memory
+        self.place = place
         self._measured: tuple[Any, np.ndarray] | None = None
         self._room: np.ndarray | None = None
 
@@ -53,6 +60,8 @@ class Grams:
         n, budget = n_samples(self.X), memory_budget(self.memory)
         if n**2 * 16 > budget:
             return False
+        if self.place is not None:  # what solves the problems of a search is elsewhere
+            return True
         kernel = None if isinstance(kernel, str) and kernel == "precomputed" else as_kernel(kernel)
         if not isinstance(kernel, VectorKernel) or kernel.native is None or not hasattr(self.X, "shape"):
             return True
@@ -110,6 +119,10 @@ class Grams:
         return clone(preprocess).fit(take(self.X, train), *targets).transform(self.X)
 
     def _gram(self, kernel: Kernel, X: Any, shared: bool) -> Gram:
+        if self.place is not None:
+            gram = DeviceGram(kernel, X, self.place)
+            whole = np.arange(gram.n)
+            return MatrixGram.of_checked(gram.square(whole), kernel.definite) if self.stores(kernel) else gram
         if not self.stores(kernel):
             return make_gram(kernel, X, self.memory)
         spec = kernel.native() if isinstance(kernel, VectorKernel) else None

@@ -242,6 +242,9 @@ class TunedSVC(ClassifierMixin, OwnMachine):
         Most seconds for the search. The best cell so far is taken, with a warning, and `complete_` is False.
     progress : bool, default=False
         Show on the standard error stream how far the search is, and how long it will take.
+    device : str, torch.device or None, default=None
+        Where kernel matrices are made, and the machine is trained in the end: "cuda", a GPU, by PyTorch, or "cpu", by
+        the same code. None: the native core.
     memory : float > 0 or "auto", default="auto"
         Megabytes for kernel matrices; what does not fit is computed where it is needed.
     n_threads : int or None, default=None
@@ -305,7 +308,7 @@ class TunedSVC(ClassifierMixin, OwnMachine):
     """
 
     _kind = SVC
-    _passed = ("kernel", "loss", "class_weight", "multi_class", "tol", "memory", "n_threads")
+    _passed = ("kernel", "loss", "class_weight", "multi_class", "tol", "device", "memory", "n_threads")
 
     def __init__(
         self,
@@ -325,6 +328,7 @@ class TunedSVC(ClassifierMixin, OwnMachine):
         journal=None,
         max_seconds=None,
         progress=False,
+        device=None,
         memory="auto",
         n_threads=None,
         random_state=0,
@@ -344,6 +348,7 @@ class TunedSVC(ClassifierMixin, OwnMachine):
         self.journal = journal
         self.max_seconds = max_seconds
         self.progress = progress
+        self.device = device
         self.memory = memory
         self.n_threads = n_threads
         self.random_state = random_state
@@ -386,6 +391,9 @@ class TunedSVR(RegressorMixin, OwnMachine):
         Most seconds for the search. The best cell so far is taken, with a warning, and `complete_` is False.
     progress : bool, default=False
         Show on the standard error stream how far the search is, and how long it will take.
+    device : str, torch.device or None, default=None
+        Where kernel matrices are made, and the machine is trained in the end: "cuda", a GPU, by PyTorch, or "cpu", by
+        the same code. None: the native core.
     memory : float > 0 or "auto", default="auto"
         Megabytes for kernel matrices; what does not fit is computed where it is needed.
     n_threads : int or None, default=None
@@ -445,7 +453,7 @@ class TunedSVR(RegressorMixin, OwnMachine):
     """
 
     _kind = SVR
-    _passed = ("kernel", "loss", "tol", "memory", "n_threads")
+    _passed = ("kernel", "loss", "tol", "device", "memory", "n_threads")
 
     def __init__(
         self,
@@ -462,6 +470,7 @@ class TunedSVR(RegressorMixin, OwnMachine):
         journal=None,
         max_seconds=None,
         progress=False,
+        device=None,
         memory="auto",
         n_threads=None,
         random_state=0,
@@ -478,6 +487,7 @@ class TunedSVR(RegressorMixin, OwnMachine):
         self.journal = journal
         self.max_seconds = max_seconds
         self.progress = progress
+        self.device = device
         self.memory = memory
         self.n_threads = n_threads
         self.random_state = random_state
@@ -526,6 +536,9 @@ class TunedOneClassSVM(OutlierMixin, OwnMachine):
         Most seconds for the search. The best cell so far is taken, with a warning, and `complete_` is False.
     progress : bool, default=False
         Show on the standard error stream how far the search is, and how long it will take.
+    device : str, torch.device or None, default=None
+        Where kernel matrices are made, and the machine is trained in the end: "cuda", a GPU, by PyTorch, or "cpu", by
+        the same code. None: the native core.
     memory : float > 0 or "auto", default="auto"
         Megabytes for kernel matrices; what does not fit is computed where it is needed.
     n_threads : int or None, default=None
@@ -585,7 +598,7 @@ class TunedOneClassSVM(OutlierMixin, OwnMachine):
     """
 
     _kind = OneClassSVM
-    _passed = ("kernel", "nu", "tol", "memory", "n_threads")
+    _passed = ("kernel", "nu", "tol", "device", "memory", "n_threads")
 
     def __init__(
         self,
@@ -602,6 +615,7 @@ class TunedOneClassSVM(OutlierMixin, OwnMachine):
         journal=None,
         max_seconds=None,
         progress=False,
+        device=None,
         memory="auto",
         n_threads=None,
         random_state=0,
@@ -618,6 +632,7 @@ class TunedOneClassSVM(OutlierMixin, OwnMachine):
         self.journal = journal
         self.max_seconds = max_seconds
         self.progress = progress
+        self.device = device
         self.memory = memory
         self.n_threads = n_threads
         self.random_state = random_state

@@ -125,7 +125,7 @@ class Tuner(BaseEstimator, ABC):
                 self.preprocess,
                 splits,
                 scoring,
-                Grams(samples, what.y, what.weight, splits, self.memory),
+                Grams(samples, what.y, what.weight, splits, self.memory, getattr(machine, "_place", None)),
                 weighted=sample_weight is not None,
                 keep=self._calibrates,
                 deadline=deadline,

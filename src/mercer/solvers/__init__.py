@@ -14,6 +14,7 @@ from mercer.solvers.base import (
 from mercer.solvers.chunking import Chunking
 from mercer.solvers.decomposition import Decomposition
 from mercer.solvers.descent import CoordinateDescent
+from mercer.solvers.device_smo import DeviceSMO
 from mercer.solvers.gradient import ProjectedGradient
 from mercer.solvers.interior_point import InteriorPoint
 from mercer.solvers.joint import BlockDescent, JointResult
@@ -39,6 +40,7 @@ __all__ = [
     "ColumnGeneration",
     "CoordinateDescent",
     "Decomposition",
+    "DeviceSMO",
     "EvidenceHistory",
     "HiGHS",
     "History",

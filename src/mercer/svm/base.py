@@ -21,6 +21,7 @@ from mercer.problems import DualProblem, DualProblems, JointProblem
 from mercer.segments import Segments
 from mercer.solvers import (
     SMO,
+    DeviceSMO,
     JointResult,
     LinearSolver,
     SimpleSMO,
@@ -115,11 +116,6 @@ class SupportVectorMachine(SolverMachine, LandmarkMachine):
     _noted: list[dict[str, Any]]
     _dense_coefficients = False
 
-    def _check_all(self) -> None:
-        super()._check_all()
-        if self.device is not None and self.approximation is None:
-            raise ValueError(f"device must be None without an approximation, got {str(self.device)!r}.")
-
     def _solver(self) -> Solver:
         if isinstance(self.solver, str) and self.solver in SOLVERS:
             if self.solver == "simple":
@@ -127,6 +123,8 @@ class SupportVectorMachine(SolverMachine, LandmarkMachine):
                 return solver.set_params(max_iter=self.max_iter) if self.max_iter else solver
             if self.approximation is not None:
                 return LinearSolver(**self._limits())
+            if self.device is not None:
+                return DeviceSMO(self.device, memory=self.memory, **self._limits())
             return SMO(memory=self.memory, **self._limits())
         return self._given_solver(SOLVERS)
 

@@ -127,8 +127,8 @@ class SVR(PricedTubes, SupportVectorRegressor):
         them; more is more exact. Or a `MercerMap`, `RandomFourier` or `PolynomialSketch`, in whose features functions
         are linear. None: all samples.
     device : str, torch.device or None, default=None
-        Where kernel values and matrices are made, with an `approximation`: "cuda", a GPU, by PyTorch, or "cpu", by the
-        same code. None: the native core.
+        Where kernel values are made and the problem is solved: "cuda", a GPU, by PyTorch, or "cpu", by the same code.
+        None: the native core.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions, in units of y; smaller is more exact and slower.
     gap_tol : float > 0 or None, default=None
@@ -266,8 +266,8 @@ class NuSVR(SupportVectorRegressor):
         them; more is more exact. Or a `MercerMap`, `RandomFourier` or `PolynomialSketch`, in whose features functions
         are linear. None: all samples.
     device : str, torch.device or None, default=None
-        Where kernel values and matrices are made, with an `approximation`: "cuda", a GPU, by PyTorch, or "cpu", by the
-        same code. None: the native core.
+        Where kernel values are made and the problem is solved: "cuda", a GPU, by PyTorch, or "cpu", by the same code.
+        None: the native core.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions, in units of y; smaller is more exact and slower.
     gap_tol : float > 0 or None, default=None
@@ -421,8 +421,8 @@ class QuantileSVR(SupportVectorRegressor):
         them; more is more exact. Or a `MercerMap`, `RandomFourier` or `PolynomialSketch`, in whose features functions
         are linear. None: all samples.
     device : str, torch.device or None, default=None
-        Where kernel values and matrices are made, with an `approximation`: "cuda", a GPU, by PyTorch, or "cpu", by the
-        same code. None: the native core.
+        Where kernel values are made and the problem is solved: "cuda", a GPU, by PyTorch, or "cpu", by the same code.
+        None: the native core.
     tol : float > 0, default=1e-3
         Largest violation of the optimality conditions, in units of y; smaller is more exact and slower.
     gap_tol : float > 0 or None, default=None
