@@ -1,5 +1,6 @@
 from . import active as active
 from . import calibration as calibration
+from . import checkpoints as checkpoints
 from . import cluster as cluster
 from . import compat as compat
 from . import data as data

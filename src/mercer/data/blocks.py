@@ -145,6 +145,10 @@ class RowBlocks:
         together = csr_array(vstack(parts)) if any(map(issparse, parts)) else np.concatenate(parts)
         return together[np.argsort(order)]
 
+    def _fingerprint_parts(self) -> Iterator[Any]:
+        """The blocks, one at a time."""
+        return (block for _, block in self)
+
     def _all(self) -> Iterator[Any]:
         """All blocks, checked."""
         if self._stream is None:

@@ -14,6 +14,7 @@ from mercer.gram import Gram, LandmarkGram
 from mercer.kernels import Indexed
 from mercer.kernels.samples import n_samples, take
 from mercer.machines.base import KernelMachine
+from mercer.machines.checkpointed import CheckpointedMachine
 from mercer.parameters import Number
 from mercer.threads import limit_threads
 
@@ -64,7 +65,7 @@ class FullCertificate:
         return float(found) if np.ndim(found) == 0 else found
 
 
-class LandmarkMachine(KernelMachine):
+class LandmarkMachine(CheckpointedMachine, KernelMachine):
     """Base of machines that may look for their functions in the span of some landmarks.
 
     The landmarks are their support vectors then.
@@ -83,7 +84,8 @@ class LandmarkMachine(KernelMachine):
         chooser = self.approximation
         if not isinstance(chooser, _nystroem()):
             chooser = _nystroem()(n_components=int(chooser))
-        rows = self._candidates(weight, chooser)
+        kept = None if self._saved is None else self._saved.recall("landmarks")
+        rows = self._candidates(weight, chooser) if kept is None else kept["candidates"]
         if isinstance(X, RowBlocks):
             some = X[rows]
             self._resolve_kernel(some, weight[rows])
@@ -91,7 +93,13 @@ class LandmarkMachine(KernelMachine):
             self._resolve_kernel(X, weight)
             some = X[np.ix_(rows, rows)] if self._precomputed else take(X, rows)
         chooser = clone(chooser).set_params(kernel=self.kernel_, memory=self.memory, n_threads=self.n_threads)
-        self.approximation_ = chooser.fit(some, sample_weight=weight[rows])
+        if kept is None:
+            chooser.fit(some, sample_weight=weight[rows])
+        else:
+            chooser._choose_again(some, kept)
+        if self._saved is not None:
+            self._saved.note("landmarks", {**chooser._choice(), "candidates": rows})
+        self.approximation_ = chooser
         order = np.argsort(chooser.support_, kind="stable")
         numbers = rows[chooser.support_[order]]
         return self._landmark_gram(X, numbers if self._precomputed else take(chooser.support_vectors_, order), numbers)

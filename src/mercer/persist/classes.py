@@ -23,6 +23,7 @@ MODULES = (
     "calibration",
     "calibration.calibration",
     "calibration.maps",
+    "checkpoints",
     "cluster",
     "compat.sklearn",
     "data",
