@@ -18,6 +18,7 @@ _ROOMS = (
     "active",
     "calibration",
     "cells",
+    "checkpoints",
     "cluster",
     "compat",
     "data",

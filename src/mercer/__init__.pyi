@@ -1,6 +1,7 @@
 from . import active as active
 from . import calibration as calibration
 from . import cells as cells
+from . import checkpoints as checkpoints
 from . import cluster as cluster
 from . import compat as compat
 from . import data as data

@@ -4,6 +4,7 @@ All of them are ``ValueError``, so that code written for scikit-learn keeps work
 """
 
 __all__ = [
+    "CheckpointError",
     "DamagedFileError",
     "DomainError",
     "ForeignFileError",
@@ -21,6 +22,14 @@ __all__ = [
     "SingularError",
     "UnsavableError",
 ]
+
+
+class CheckpointError(ValueError):
+    """The checkpoint of a fit cannot be used, and is left as it is.
+
+    It is of other samples, labels, weights or parameters, of another version of mercer, damaged, no checkpoint at all,
+    written to by another fit, or nothing can be written where it is to be.
+    """
 
 
 class DomainError(ValueError):

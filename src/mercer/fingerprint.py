@@ -17,10 +17,10 @@ def fingerprint(*objects: Any) -> str:
     """Hash objects into a short text.
 
     Arrays count by shape, kind of number and values, in whatever order they are stored; sparse matrices by their
-    entries; data frames by the names and values of their columns; estimators and kernels by class and
-    parameters; functions by name, code, defaults and what they have closed over. Other objects are hashed
-    as they are pickled. Neither addresses nor the order of dicts and sets enter, so that the same objects
-    have the same fingerprint in another process.
+    entries; data frames by the names and values of their columns; `RowBlocks` by their blocks, in one pass;
+    estimators and kernels by class and parameters; functions by name, code, defaults and what they have closed over.
+    Other objects are hashed as they are pickled. Neither addresses nor the order of dicts and sets enter, so that the
+    same objects have the same fingerprint in another process.
 
     Parameters
     ----------
@@ -82,6 +82,8 @@ def _parts(value: Any) -> tuple[str, Any]:
         return "class", [f"{value.__module__}.{value.__qualname__}".encode()]
     if hasattr(value, "get_params"):
         return "estimator", [type(value), value.get_params(deep=False)]
+    if hasattr(value, "_fingerprint_parts"):
+        return type(value).__name__, value._fingerprint_parts()
     if hasattr(value, "columns") and hasattr(value, "to_numpy"):
         columns = [value[:, i] if hasattr(value, "get_columns") else value.iloc[:, i] for i in range(value.shape[1])]
         return "frame", [list(value.columns), [column.to_numpy() for column in columns]]

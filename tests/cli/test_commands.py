@@ -162,6 +162,18 @@ def test_unsolved_is_a_code_of_its_own(mercer):
 # --- other formats ----------------------------------------------------------------------------------------
 
 
+def test_a_fit_goes_on_from_its_checkpoint(mercer, tmp_path):
+    train = ("train", IONOSPHERE, "-t", "class", "--json", "--checkpoint", "fit.checkpoint")
+    stopped = mercer(*train, "-p", "max_iter=10", "-o", "m.mercer")
+    assert stopped.code == 5 and (tmp_path / "fit.checkpoint").exists()
+    assert package.load(tmp_path / "m.mercer").steps[-1][1].checkpoint is None
+    other = mercer(*train, "-C", "3")
+    assert other.code == 1 and "is of a fit with other parameters (C)" in other.err
+    solved = mercer(*train)
+    assert solved.code == 0 and solved.json["certificate"]["status"] == "solved"
+    assert not (tmp_path / "fit.checkpoint").exists()
+
+
 def test_formats_agree(mercer):
     assert mercer("convert", IONOSPHERE, "i.svm", "--target", "class").code == 0
     assert mercer("convert", IONOSPHERE, "i.tsv").code == 0
@@ -323,6 +335,10 @@ def test_bad_files(mercer, tmp_path, name, content, reason):
         (["-t", "class", "-p", "kernel=rbf"], 2, "the kernel is given by --kernel"),
         (["-t", "class", "--test", "1.5"], 2, "1.5 is not in the range"),
         (["-t", "class", "-p", "C=inf", "-k", "linear"], 1, "not separable"),
+        (["-t", "class", "--checkpoint", "c", "--tune"], 2, "--checkpoint is for one fit; a search has a --journal"),
+        (["-t", "class", "--checkpoint", "c", "--refit"], 2, "--checkpoint is for one fit; --refit makes two"),
+        (["-t", "class", "--checkpoint", "c", "--machine", "LPClassifier"], 2, "LPClassifier has none"),
+        (["-t", "class", "--checkpoint", "nowhere/c"], 1, "cannot be written: there is no folder"),
     ],
 )
 def test_bad_wishes(mercer, arguments, code, reason):

@@ -274,6 +274,7 @@ def mercer_command() -> None:
 @click.argument("data", type=File)
 @learning_options
 @click.option("--tune", is_flag=True, help="Choose C and the kernel's parameters by cross-validation.")
+@click.option("--checkpoint", type=click.Path(dir_okay=False), help="A file that a killed fit goes on from.")
 @reading_options
 @output_options
 def train(data: str, tune: bool, **values: Any) -> int:
@@ -293,6 +294,7 @@ def train(data: str, tune: bool, **values: Any) -> int:
       mercer train proteins.fasta --labels proteins.txt
       mercer train graphs/MUTAG --tune
       mercer train sensors.csv --novelty -p nu=0.05
+      mercer train big.parquet -t y -p approximation=2000 --checkpoint big.checkpoint -o big.mercer
     """
     return finish(wish_of(data, values, tune))
 

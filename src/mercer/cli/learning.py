@@ -53,6 +53,9 @@ class Lesson:
 
 def learn(wish: Wish) -> Lesson:
     """Read, prepare, learn, judge; the report is the `content`."""
+    if wish.checkpoint is not None and (wish.tune or wish.refit):
+        other = "a search has a --journal" if wish.tune else "--refit makes two"
+        raise CommandError(f"--checkpoint is for one fit; {other}.", USAGE)
     began = time.perf_counter()
     samples = read_samples(wish.data, wish.reading, wish.target, needs_target=not wish.novelty)
     times = {"to read": time.perf_counter() - began}
@@ -131,6 +134,10 @@ def _fitted(wish: Wish, recipe: Recipe, learnt: Samples) -> Any:
     machine, steps = clone(recipe.machine), [] if recipe.preparation is None else [clone(recipe.preparation)]
     if wish.max_seconds is not None and "max_seconds" in machine.get_params():
         machine.set_params(max_seconds=wish.max_seconds)
+    if wish.checkpoint is not None:
+        if "checkpoint" not in machine.get_params(deep=False):
+            raise CommandError(f"--checkpoint is for machines that have one; {type(machine).__name__} has none.", USAGE)
+        machine.set_params(checkpoint=wish.checkpoint)
     model = make_pipeline(*steps, machine) if steps else machine
     with report.working("learning", quiet=wish.quiet or wish.json) as callback:
         watched = callback is not None and "callback" in machine.get_params(deep=False)
@@ -139,6 +146,8 @@ def _fitted(wish: Wish, recipe: Recipe, learnt: Samples) -> Any:
         model.fit(learnt.X, *(() if learnt.y is None else (learnt.y,)))
         if watched:
             machine.set_params(callback=None)
+    if wish.checkpoint is not None:
+        machine.set_params(checkpoint=None)
     return model
 
 

@@ -47,6 +47,7 @@ class Wish:
     search: str = "grid"
     scoring: str | None = None
     journal: str | None = None
+    checkpoint: str | None = None
     max_seconds: float | None = None
     output: str | None = None
     json: bool = False

@@ -187,6 +187,10 @@ class RowBlocks:
         for start, block in self:
             yield function(block, *(entries[start : start + block.shape[0]] for entries in values))
 
+    def _fingerprint_parts(self) -> Iterator[Any]:
+        """The blocks, one at a time."""
+        return (block for _, block in self)
+
     def _all(self) -> Iterator[Any]:
         """All blocks, checked."""
         if self._stream is None:

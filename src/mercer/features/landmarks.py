@@ -13,7 +13,7 @@ from mercer.features.centres import centres_of
 from mercer.gram import Gram, MatrixGram, low_rank
 from mercer.gram.leverage import approximate_leverage, drawn_without_replacement
 from mercer.gram.low_rank import spanning
-from mercer.kernels.samples import row_blocks, to_numpy
+from mercer.kernels.samples import n_samples, row_blocks, to_numpy
 from mercer.parameters import Choice, Number
 
 __all__ = ["Nystroem"]
@@ -201,6 +201,29 @@ class Nystroem(Approximation):
         if self.pivots == "leverage":  # a pass like those that the scores have taken
             unexplained = self._share(gram, weight, self._residual(gram))
         self._judge(X, weight, rng, unexplained)
+
+    def _choice(self) -> dict[str, np.ndarray]:
+        """What a fit has found, but for the landmarks themselves where these are samples."""
+        errors = (self.unexplained_, self.unexplained_uncertainty_, self.kernel_error_, self.kernel_error_uncertainty_)
+        found = {"support": self.support_, "dual_coef": self.dual_coef_, "errors": np.array(errors)}
+        if self.pivots == "leverage":
+            found["ridge"] = np.array(self.ridge_)
+        return found | ({"centres": self.support_vectors_} if self.pivots == "kmeans" else {})
+
+    def _choose_again(self, X: Any, choice: dict[str, np.ndarray]) -> None:
+        """As a fit to the same samples that has found this."""
+        self._check_all()
+        X = self._take_samples(X)
+        self._resolve_kernel(X, np.ones(n_samples(X)))
+        self.support_, self.dual_coef_ = choice["support"], choice["dual_coef"]
+        self.intercept_ = np.zeros(len(self.support_))
+        errors = choice["errors"].tolist()
+        self.unexplained_, self.unexplained_uncertainty_, self.kernel_error_, self.kernel_error_uncertainty_ = errors
+        if self.pivots == "leverage":
+            self.ridge_ = float(choice["ridge"])
+        self._keep_support(X)
+        if self.pivots == "kmeans":
+            self.support_vectors_ = choice["centres"]
 
     def _residual(self, gram: Gram) -> np.ndarray:
         """What the landmarks leave of the squared length of every sample."""

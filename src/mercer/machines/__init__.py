@@ -6,6 +6,7 @@ are expansions over some of them. What such functions are good for is told by `K
 """
 
 from mercer.machines.base import VECTORS, KernelMachine, Machine
+from mercer.machines.checkpointed import CheckpointedMachine
 from mercer.machines.expansions import (
     KernelClassifier,
     KernelDetector,
@@ -20,6 +21,7 @@ from mercer.machines.spectral import SpectralMachine
 
 __all__ = [
     "VECTORS",
+    "CheckpointedMachine",
     "ClassWeight",
     "FullCertificate",
     "KernelClassifier",

@@ -19,6 +19,7 @@ from mercer.gram import Gram, LandmarkGram, LandmarkMatrix, MapGram, SpanGram
 from mercer.kernels import Indexed
 from mercer.kernels.samples import in_full, n_samples, row_blocks, take
 from mercer.machines.base import KernelMachine
+from mercer.machines.checkpointed import CheckpointedMachine
 from mercer.parameters import Number
 from mercer.threads import limit_threads
 
@@ -82,7 +83,7 @@ class FullCertificate:
         return float(found) if np.ndim(found) == 0 else found
 
 
-class LandmarkMachine(KernelMachine):
+class LandmarkMachine(CheckpointedMachine, KernelMachine):
     """Base of machines that may look for their functions among those of few features.
 
     Landmarks are their support vectors then. Features of frequencies and sketches have none: the rows of `dual_coef_`
@@ -111,7 +112,8 @@ class LandmarkMachine(KernelMachine):
         chooser = self.approximation
         if not isinstance(chooser, _maps(*Landmarks().names)):
             chooser = _maps("Nystroem")[0](n_components=int(chooser))
-        rows = self._candidates(weight, chooser)
+        kept = None if self._saved is None else self._saved.recall("landmarks")
+        rows = self._candidates(weight, chooser) if kept is None else kept["candidates"]
         if isinstance(X, RowBlocks):
             some = X[rows]
             self._resolve_kernel(some, weight[rows])
@@ -121,7 +123,14 @@ class LandmarkMachine(KernelMachine):
         given = {"kernel": self.kernel_, "device": self.device, "memory": self.memory, "n_threads": self.n_threads}
         known = chooser.get_params(deep=False)
         chooser = clone(chooser).set_params(**{name: value for name, value in given.items() if name in known})
-        self.approximation_ = chooser.fit(some, sample_weight=weight[rows])
+        again = isinstance(chooser, _maps("Nystroem"))  # others make the same features of the same samples
+        if kept is None or not again:
+            chooser.fit(some, sample_weight=weight[rows])
+        else:
+            chooser._choose_again(some, kept)
+        if self._saved is not None:
+            self._saved.note("landmarks", {**(chooser._choice() if again else {}), "candidates": rows})
+        self.approximation_ = chooser
         if not self._spans:
             return self._map_gram(X)
         order = np.argsort(chooser.support_, kind="stable")

@@ -24,6 +24,7 @@ MODULES = (
     "calibration.calibration",
     "calibration.maps",
     "cells",
+    "checkpoints",
     "cluster",
     "compat.sklearn",
     "data",

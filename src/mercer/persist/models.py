@@ -12,7 +12,7 @@ import sklearn
 from sklearn.base import BaseEstimator
 
 import mercer
-from mercer.errors import ModelFileError, NewerFormatError
+from mercer.errors import ForeignFileError, ModelFileError, NewerFormatError
 from mercer.persist.container import read, read_header, write
 from mercer.persist.decoding import Decoder
 from mercer.persist.encoding import Encoder
@@ -184,6 +184,8 @@ def describe(path: Any) -> dict[str, Any]:
 
 def _check_format(path: str, document: dict[str, Any]) -> None:
     """Refuse other versions of the format than those that are known."""
+    if "checkpoint" in document:
+        raise ForeignFileError(f"{path} is the checkpoint of a fit, no model; the same fit once more goes on from it.")
     version = document.get("format")
     if type(version) is not int or version < 1:
         raise ModelFileError(f"{path} has no version of the format.")

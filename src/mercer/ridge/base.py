@@ -101,7 +101,7 @@ class LeastSquaresMachine(LandmarkMachine):
     def _check_all(self) -> None:
         super()._check_all()
         if self.approximation is None:
-            return
+            return self._refuse_checkpoint("without an approximation, as a system of equations is solved in one go")
         if isinstance(self.alpha, str) or np.ndim(self.alpha) > 0 or self.alpha == 0:
             raise ValueError(f"alpha must be one float > 0 with an approximation, got {self.alpha!r}.")
         if self.leave_one_out or self.norm_bound is not None:
@@ -113,6 +113,8 @@ class LeastSquaresMachine(LandmarkMachine):
         assert isinstance(gram, LandmarkGram | MapGram)
         self.alpha_ = float(self.alpha)
         known: dict[str, Any] = {"bias": bool(self.fit_intercept), "tol": self.tol, "max_iter": self.max_iter}
+        if self._saved is not None:
+            known["bookmark"] = self._saved.bookmark("ridge")  # all of it is a parameter, samples, or values y
         found = solve_landmark_ridge(gram, Y / unit, weight, self.alpha_, **known)
         self._keep_weights(gram, unit * found.weights.T)
         self.intercept_ = unit * found.intercept

@@ -49,6 +49,9 @@ class LSSVC(WeightedClassifier, LeastSquaresMachine):
         Megabytes for kernel values and factors; it decides on the method, see `KernelRidge`.
     n_threads : int or None, default=None
         Threads for kernel values; not those of BLAS.
+    checkpoint : path, Checkpoint or None, default=None
+        A file that keeps a long fit while it runs, so that the same fit goes on from it after a kill; with an
+        `approximation` only. See `mercer.checkpoints.Checkpoint`.
 
     Attributes
     ----------
@@ -124,6 +127,7 @@ class LSSVC(WeightedClassifier, LeastSquaresMachine):
         max_iter=None,
         memory="auto",
         n_threads=None,
+        checkpoint=None,
     ):
         self.kernel = kernel
         self.alpha = alpha
@@ -136,6 +140,7 @@ class LSSVC(WeightedClassifier, LeastSquaresMachine):
         self.max_iter = max_iter
         self.memory = memory
         self.n_threads = n_threads
+        self.checkpoint = checkpoint
 
     def _fit_classes(self, X: Any, codes: np.ndarray, weight: np.ndarray) -> None:
         self._fit_values(X, self._signs_of(codes), weight, self._class_weights(codes, weight))

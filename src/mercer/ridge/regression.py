@@ -56,6 +56,9 @@ class KernelRidge(KernelRegressor, LeastSquaresMachine):
         Megabytes for kernel values and factors; it decides on the method, see Notes.
     n_threads : int or None, default=None
         Threads for kernel values; not those of BLAS.
+    checkpoint : path, Checkpoint or None, default=None
+        A file that keeps a long fit while it runs, so that the same fit goes on from it after a kill; with an
+        `approximation` only. See `mercer.checkpoints.Checkpoint`.
 
     Attributes
     ----------
@@ -143,6 +146,7 @@ class KernelRidge(KernelRegressor, LeastSquaresMachine):
         max_iter=None,
         memory="auto",
         n_threads=None,
+        checkpoint=None,
     ):
         self.kernel = kernel
         self.alpha = alpha
@@ -155,6 +159,7 @@ class KernelRidge(KernelRegressor, LeastSquaresMachine):
         self.max_iter = max_iter
         self.memory = memory
         self.n_threads = n_threads
+        self.checkpoint = checkpoint
 
     def _fit_columns(self, X: Any, Y: np.ndarray, weight: np.ndarray) -> None:
         self._fit_values(X, Y, weight, np.ones(len(weight)))

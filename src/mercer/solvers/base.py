@@ -39,6 +39,8 @@ T = TypeVar("T")
 
 # From best to worst; several problems are as good as the worst of them.
 STATUSES = ("solved", "degenerate", "indefinite", "stalled", "max_iter", "max_seconds", "stopped")
+# Those that more steps, more time or another callback may change.
+LIMITS = ("max_iter", "max_seconds", "stopped")
 
 REMEDIES = {
     "degenerate": "The margin is zero: the classes overlap too much for this nu, or one class surrounds the origin, so "

@@ -1,10 +1,12 @@
 """Dual coordinate descent for machines whose kernel is linear."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from mercer import _native
+from mercer.checkpoints import Bookmark
 from mercer.gram import LinearGram
 from mercer.kernels.samples import native_samples
 from mercer.problems import DualProblem
@@ -82,8 +84,8 @@ class CoordinateDescent(RunningSolver):
         if not problem.gram.in_one_piece:
             raise ValueError("CoordinateDescent needs the samples in one piece; ProximalNewton reads blocks.")
 
-    def _run(self, problem, start, callback):
-        return _Run(self, problem, start, callback)
+    def _run(self, problem, start, callback, bookmark):
+        return _Run(self, problem, start, callback, bookmark)
 
 
 class _Run(FeatureRun):
@@ -92,15 +94,47 @@ class _Run(FeatureRun):
     gram: LinearGram
 
     def __init__(
-        self, solver: CoordinateDescent, problem: DualProblem, start: np.ndarray | None, callback: Callback | None
+        self,
+        solver: CoordinateDescent,
+        problem: DualProblem,
+        start: np.ndarray | None,
+        callback: Callback | None,
+        bookmark: Bookmark | None,
     ):
-        super().__init__(solver, problem, callback)
+        super().__init__(solver, problem, callback, bookmark)
         # The weight of the equality in the augmented Lagrangian: as much as a sample has.
         self.sigma = 1.0
         if problem.total is not None:
             self.sigma = max(float(self.gram.diag().mean()), np.finfo(float).tiny)
+        if (kept := self._kept()) is not None:
+            self._count_on(kept)
+            self.a, self.in_vain, self.patience = kept["a"], kept["in_vain"], kept["patience"]
+            self.offset, self.unit, self.tol, self.best = kept["numbers"].tolist()
+            return
         self.a = problem.feasible(start)
         self.offset = 0.0 if start is None else problem.offsets(self.a, self._gradient(self.a)).plus
+        self.unit = problem.unit(self.a, problem.offsets(self.a, problem.linear))
+        self.best, self.in_vain, self.patience = np.inf, 0, self._patient
+        if solver.gap_tol is not None:
+            likely = LIKELY * solver.gap_tol**self._power if self._smooth else np.inf
+            self.tol = min(self.tol, FIRST_LOOK, likely)
+
+    @property
+    def _smooth(self) -> bool:
+        return bool((self.problem.ridge > 0).all())
+
+    @property
+    def _power(self) -> float:
+        """A gap goes with the violation, or with its square where a ridge makes the problem smooth."""
+        return 0.5 if self._smooth else 1.0
+
+    @property
+    def _patient(self) -> int:
+        return PATIENT_EPOCHS if len(self.problem.index) > SMALL else EPOCHS_PER_CALL
+
+    def _state(self) -> dict[str, Any]:
+        numbers = np.array([self.offset, self.unit, self.tol, self.best])
+        return {"a": self.a, "in_vain": self.in_vain, "patience": self.patience, "numbers": numbers}
 
     def _left(self) -> float:
         """Seconds that are left."""
@@ -111,31 +145,22 @@ class _Run(FeatureRun):
     def result(self) -> SolverResult:
         solver, problem = self.solver, self.problem
         most = EPOCHS if solver.max_iter is None else int(solver.max_iter)
-        unit = problem.unit(self.a, problem.offsets(self.a, problem.linear))
-        # A gap goes with the violation, or with its square where a ridge makes the problem smooth.
-        smooth = bool((problem.ridge > 0).all())
-        power = 0.5 if smooth else 1.0
-        if solver.gap_tol is not None:
-            self.tol = min(self.tol, FIRST_LOOK, LIKELY * solver.gap_tol**power if smooth else np.inf)
         told = self.callback is not None and not isinstance(self.callback, Interrupt)
-        patient = PATIENT_EPOCHS if len(problem.index) > SMALL else EPOCHS_PER_CALL
-        per_round = min(patient, EPOCHS_PER_CALL if told else EPOCHS_PER_ROUND)
-        best, in_vain, patience = np.inf, 0, patient
+        often = told or self.bookmark is not None
+        per_round = min(self._patient, EPOCHS_PER_CALL if often else EPOCHS_PER_ROUND)
         while True:
-            settled = self._descend(self.tol * unit, min(per_round, most - self.n_iter))
+            self._keep()
+            settled = self._descend(self.tol * self.unit, max(0, min(per_round, most - self.n_iter)))
             result = self._certified("solved")
             if self._is_good(result, self.tol):
                 return result
-            if self.callback is not None and self.callback(self._progress(result)):
-                return replace(result, status="stopped")
-            if self.n_iter >= most:
-                return replace(result, status="max_iter")
-            if self._left() == 0.0:
-                return replace(result, status="max_seconds")
-            unit = problem.unit(result.a, result.offsets)
-            if not settled and self.n_iter < patience:
+            if (limit := self._limit(result, most)) is not None:
+                self._keep(ended=True)
+                return replace(result, status=limit)
+            self.unit = unit = problem.unit(result.a, result.offsets)
+            if not settled and self.n_iter < self.patience:
                 continue
-            patience = self.n_iter + patient
+            self.patience = self.n_iter + self._patient
             at_play = self._at_play(result)
             if not settled and len(at_play) <= FEW_AT_PLAY:
                 self._settle(at_play, result)
@@ -144,13 +169,20 @@ class _Run(FeatureRun):
                     return result
             if result.violation <= self.tol * unit:  # it is the gap that is too large
                 wanted = 0.5 * (solver.gap_tol or 0.0) / result.relative_gap
-                self.tol = result.violation / unit * float(np.clip(wanted**power, FINEST, FINER))
-            best, in_vain = (result.violation, 0) if result.violation < 0.5 * best else (best, in_vain + 1)
-            if in_vain == PATIENCE:
+                self.tol = result.violation / unit * float(np.clip(wanted**self._power, FINEST, FINER))
+            better = result.violation < 0.5 * self.best
+            self.best, self.in_vain = (result.violation, 0) if better else (self.best, self.in_vain + 1)
+            if self.in_vain == PATIENCE:
                 return result if self._is_good(result, solver.tol) else replace(result, status="stalled")
 
-    def _progress(self, result: SolverResult) -> Progress:
-        return Progress(self.n_iter, result.objective, result.violation, self._seconds())
+    def _limit(self, result: SolverResult, most: int) -> str | None:
+        """Which limit the run has come to."""
+        told = Progress(self.n_iter, result.objective, result.violation, self._seconds())
+        if self.callback is not None and self.callback(told):
+            return "stopped"
+        if self.n_iter >= most:
+            return "max_iter"
+        return "max_seconds" if self._left() == 0.0 else None
 
     def _descend(self, tol: float, epochs: int) -> bool:
         """Some epochs; whether the violation is below tol."""

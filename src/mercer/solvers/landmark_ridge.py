@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
+from mercer.checkpoints import Bookmark
 from mercer.gram import FeatureGram
 from mercer.solvers.base import Callback, Progress
 from mercer.solvers.over_landmarks import Precondition, sampled_inverse
@@ -47,6 +48,7 @@ def solve_landmark_ridge(
     max_iter: int | None = None,
     random_state: Any = 0,
     callback: Callback | None = None,
+    bookmark: Bookmark | None = None,
 ) -> LandmarkSolution:
     r"""Ridge regression over features that are never stored.
 
@@ -73,6 +75,8 @@ def solve_landmark_ridge(
         Draws the rows for the preconditioner.
     callback : callable or None, default=None
         Told the `Progress` after every step; a true value stops the run.
+    bookmark : Bookmark or None, default=None
+        Where to go on from, and to keep how far the run is.
 
     Returns
     -------
@@ -89,7 +93,7 @@ def solve_landmark_ridge(
     ----------
     .. [1] A. Rudi, L. Carratino, L. Rosasco, FALKON: an optimal large scale kernel method, NIPS 2017.
     """
-    run = _Run(gram, Y, weight, alpha, bias, tol, MAX_ITER if max_iter is None else max_iter, callback)
+    run = _Run(gram, Y, weight, alpha, bias, tol, MAX_ITER if max_iter is None else max_iter, callback, bookmark)
     return run.solution(check_random_state(random_state))
 
 
@@ -105,6 +109,16 @@ class _Point(NamedTuple):
     gap: float
 
 
+@dataclass(eq=False)
+class _Descent:
+    """A run of conjugate gradients: the step so far, what is left, and where to go next, with its size."""
+
+    step: np.ndarray
+    residual: np.ndarray
+    direction: np.ndarray
+    size: np.ndarray
+
+
 class _Run:
     """Points, ever closer to the solution."""
 
@@ -118,7 +132,9 @@ class _Run:
         tol: float,
         max_iter: int,
         callback: Callback | None,
+        bookmark: Bookmark | None,
     ):
+        self.bookmark = bookmark
         self.gram, self.Y, self.weight, self.alpha = gram, Y, weight, alpha
         self.tol, self.max_iter, self.callback = tol, max_iter, callback
         self.began, self.n_iter = time.perf_counter(), 0
@@ -128,15 +144,18 @@ class _Run:
         self.centre = gram.sums(weight[:, np.newaxis]) if bias else None
 
     def solution(self, rng: Any) -> LandmarkSolution:
-        point = self._point(np.zeros((self.gram.n_weights, self.Y.shape[1])))
-        first, status = np.sqrt((point.downhill**2).sum(axis=0)), "solved"
+        kept = None if self.bookmark is None else self.bookmark.state
+        descent = None if kept is None else self._go_on_from(kept)
+        point = self._point(np.zeros((self.gram.n_weights, self.Y.shape[1])) if kept is None else kept["w"])
+        self.first = np.sqrt((point.downhill**2).sum(axis=0)) if kept is None else kept["first"]
+        status = "solved"
         precondition: Precondition = lambda v: v  # noqa: E731
         if not self._is_good(point):
             bias = self.centre is not None
             precondition = sampled_inverse(self.gram, self.weight, self.alpha, bias=bias, rng=rng)
         while status == "solved" and not self._is_good(point):
-            step, status = self._conjugate_gradients(point, precondition)
-            found = self._point(point.w + step)
+            step, status = self._conjugate_gradients(point, precondition, descent)
+            found, descent = self._point(point.w + step), None
             if not found.gap <= STALLED * point.gap and status == "solved":
                 if self.working is self.gram:
                     status = "stalled"
@@ -147,13 +166,36 @@ class _Run:
             objective=point.objective,
             bound=point.objective - point.gap,
             gap=point.gap,
-            relative_residual=float(np.divide(left, first, out=np.zeros_like(left), where=first > 0).max(initial=0.0)),
+            relative_residual=self._share(left),
             method="landmarks",
             n_iter=self.n_iter,
             status="solved" if self._is_good(point) else status,
             seconds=time.perf_counter() - self.began,
         )
         return LandmarkSolution(point.w, point.b, point.errors, result)
+
+    def _share(self, left: np.ndarray) -> float:
+        """What is left of the gradient that the run began with."""
+        return float(np.divide(left, self.first, out=np.zeros_like(left), where=self.first > 0).max(initial=0.0))
+
+    # --- on disk ------------------------------------------------------------------------------------------
+
+    def _keep(self, point: _Point, descent: _Descent, *, ended: bool = False) -> None:
+        """Keep where the run is where it is time, or a limit ends it."""
+        if self.bookmark is None or not (ended or self.bookmark.is_due()):
+            return
+        counts = {"n_iter": self.n_iter, "seconds": time.perf_counter() - self.began}
+        flags = {"solver": "landmarks", "single": self.working is not self.gram}
+        self.bookmark.note({**flags, **counts, "w": point.w, "first": self.first, **vars(descent)})
+
+    def _go_on_from(self, kept: dict[str, Any]) -> _Descent:
+        """Steps and seconds of what was before, and the conjugate gradients that were running."""
+        self.n_iter, self.began = kept["n_iter"], self.began - kept["seconds"]
+        if not kept["single"]:
+            self.working = self.gram
+        return _Descent(**{name: kept[name] for name in ("step", "residual", "direction", "size")})
+
+    # --- points -------------------------------------------------------------------------------------------
 
     def _is_good(self, point: _Point) -> bool:
         return point.gap <= self.tol * point.objective
@@ -177,30 +219,37 @@ class _Run:
             product -= self.centre * (self.weight @ values / self.total)
         return product + self.alpha * v
 
-    def _conjugate_gradients(self, point: _Point, precondition: Precondition) -> tuple[np.ndarray, str]:
+    def _conjugate_gradients(
+        self, point: _Point, precondition: Precondition, begun: _Descent | None
+    ) -> tuple[np.ndarray, str]:
         """A step towards the solution for all columns, each with its own lengths; and why it ended, if it was early."""
-        residual = point.downhill
         enough = 2.0 * self.alpha * SAFETY * self.tol * point.objective
         if self.working is not self.gram:
-            enough = max(enough, REDUCTION**2 * float((residual**2).sum()))
-        step = np.zeros_like(residual)
-        direction = better = precondition(residual)
-        size = (residual * better).sum(axis=0)
-        while float((residual**2).sum()) > enough:
-            if self.n_iter >= self.max_iter:
-                return step, "max_iter"
-            change = self._times(direction)
+            enough = max(enough, REDUCTION**2 * float((point.downhill**2).sum()))
+        if begun is None:
+            better = precondition(point.downhill)
+            size = (point.downhill * better).sum(axis=0)
+            begun = _Descent(np.zeros_like(point.downhill), point.downhill, better, size)
+        at = begun
+        while float((at.residual**2).sum()) > enough:
+            limited = self.n_iter >= self.max_iter
+            self._keep(point, at, ended=limited)
+            if limited:
+                return at.step, "max_iter"
+            change = self._times(at.direction)
             self.n_iter += 1
-            curvature = (direction * change).sum(axis=0)
+            curvature = (at.direction * change).sum(axis=0)
             if not (curvature > 0).any():
-                return step, "solved"
-            length = np.divide(size, curvature, out=np.zeros_like(size), where=curvature > 0)
-            step, residual = step + length * direction, residual - length * change
+                return at.step, "solved"
+            length = np.divide(at.size, curvature, out=np.zeros_like(at.size), where=curvature > 0)
+            residual = at.residual - length * change
             better = precondition(residual)
-            before, size = size, (residual * better).sum(axis=0)
-            direction = better + np.divide(size, before, out=np.zeros_like(size), where=before > 0) * direction
+            size = (residual * better).sum(axis=0)
+            turn = np.divide(size, at.size, out=np.zeros_like(size), where=at.size > 0)
+            at = _Descent(at.step + length * at.direction, residual, better + turn * at.direction, size)
             if self.callback is not None:
                 gap = float((residual**2).sum()) / (2.0 * self.alpha)
                 if self.callback(Progress(self.n_iter, -point.objective, gap, time.perf_counter() - self.began)):
-                    return step, "stopped"
-        return step, "solved"
+                    self._keep(point, at, ended=True)
+                    return at.step, "stopped"
+        return at.step, "solved"

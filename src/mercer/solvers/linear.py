@@ -2,10 +2,12 @@
 
 import numpy as np
 
+from mercer.checkpoints import Bookmark
 from mercer.gram import FeatureGram, LinearGram
 from mercer.problems import DualProblem
 from mercer.solvers.base import Callback, Solver, SolverResult
 from mercer.solvers.descent import CoordinateDescent
+from mercer.solvers.kept import go_on
 from mercer.solvers.newton import ProximalNewton
 from mercer.solvers.over_features import FeatureSolver, is_unbounded
 from mercer.solvers.smo import SMO
@@ -54,15 +56,18 @@ class LinearSolver(FeatureSolver):
             return ProximalNewton(**parameters)
         return SMO(**parameters) if gram.n <= FEW_SAMPLES else CoordinateDescent(**parameters)
 
-    def solve(
-        self, problem: DualProblem, start: np.ndarray | None = None, callback: Callback | None = None
+    def solve_on(
+        self, problem: DualProblem, start: np.ndarray | None, callback: Callback | None, bookmark: Bookmark | None
     ) -> SolverResult:
-        """The solution, with its certificate."""
+        """As `solve`, from where the bookmark is, and keeping there how far it is."""
         self.check(problem)
-        picked = self.pick(problem)
-        result = picked.solve(problem, start, callback)
+        picked, parameters = self.pick(problem), self.get_params(deep=False)
+        state = None if bookmark is None else bookmark.state
+        if isinstance(picked, CoordinateDescent) and state is not None and state["solver"] == "ProximalNewton":
+            return ProximalNewton(**parameters).solve_on(problem, start, callback, bookmark)
+        result = go_on(picked, problem, start, callback, bookmark)
         if result.status != "stalled" or not isinstance(picked, CoordinateDescent):
             return result
         # Columns of very different size, most likely, which Newton's method does not mind.
         left = {} if self.max_seconds is None else {"max_seconds": max(1e-9, self.max_seconds - result.seconds)}
-        return ProximalNewton(**self.get_params(deep=False) | left).solve(problem, result.a, callback)
+        return ProximalNewton(**parameters | left).solve_on(problem, result.a, callback, bookmark)

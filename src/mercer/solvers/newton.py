@@ -1,14 +1,16 @@
 """The proximal Newton method for machines over features."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from mercer import _native
+from mercer.checkpoints import Bookmark
 from mercer.gram import FeatureGram
 from mercer.problems import DualProblem
 from mercer.problems.dual import BALANCED
-from mercer.solvers.base import Callback, Progress, SolverResult
+from mercer.solvers.base import LIMITS, Callback, Progress, SolverResult
 from mercer.solvers.over_features import FeatureRun, RunningSolver
 from mercer.solvers.smo import SMO
 from mercer.sums import inner
@@ -37,7 +39,6 @@ NEAR = 2.0
 # share of all, are undecided when all come in.
 LEAST_SHARE, ROUGH_TOL, SEED = 4, 1e-2, 0
 SMO_TOL, SMO_STEPS = 0.1, 20
-LIMITS = ("max_iter", "max_seconds", "stopped")
 UNDECIDED_PER_WEIGHT, UNDECIDED_SHARE = 4, 0.01
 # How often a certificate may be no better than the last one before rounding is blamed.
 PATIENCE = 3
@@ -102,8 +103,8 @@ class ProximalNewton(RunningSolver):
     ('solved', array([1.]))
     """
 
-    def _run(self, problem, start, callback):
-        return _Run(self, problem, start, callback)
+    def _run(self, problem, start, callback, bookmark):
+        return _Run(self, problem, start, callback, bookmark)
 
 
 class _Part:
@@ -158,9 +159,16 @@ class _Run(FeatureRun):
     all_z: np.ndarray
 
     def __init__(
-        self, solver: ProximalNewton, problem: DualProblem, start: np.ndarray | None, callback: Callback | None
+        self,
+        solver: ProximalNewton,
+        problem: DualProblem,
+        start: np.ndarray | None,
+        callback: Callback | None,
+        bookmark: Bookmark | None = None,
+        rough: bool = False,
     ):
-        super().__init__(solver, problem, callback)
+        super().__init__(solver, problem, callback, bookmark)
+        self.rough = rough  # whether another run is to go on from this one
         self.free_offset = problem.total is not None
         self.bounded = np.isfinite(problem.upper)
         self.smooth = not self.bounded.any()
@@ -175,6 +183,8 @@ class _Run(FeatureRun):
     def _set_out(self, start: np.ndarray | None) -> None:
         problem = self.problem
         self.all = _Part(problem, None)
+        if (kept := self._kept()) is not None and kept["rough"] == self.rough:
+            return self._go_on_from(kept)
         self.b = 0.0
         if start is None and (size := self._first_samples()) is not None:
             working = self.gram.in_single()
@@ -195,7 +205,28 @@ class _Run(FeatureRun):
         # Everything is undecided at first.
         self.first_width = self.width = 2.2 * float(np.abs(z + problem.linear).max()) or 1.0
         self._centre_at(centre)
-        self._play_with(None, centre, z)
+        return self._play_with(None, centre, z)
+
+    def _state(self) -> dict[str, Any]:
+        which, a, z = self.part.which, self.a, self.z
+        state: dict[str, Any] = {} if which is None else {"which": which}
+        if which is not None:
+            a, z = (
+                self.all_a.copy(),
+                np.zeros(len(self.all_a)),
+            )  # values of the others are computed when they are wanted
+            a[which], z[which] = self.a, self.z
+        numbers = np.array([self.b, self.first_width, self.width, self.left_over])
+        flags = {"rough": self.rough, "unproved": self.unproved}
+        return {**state, **flags, "w": self.w, "a": a, "z": z, "pull": self.all_pull, "numbers": numbers}
+
+    def _go_on_from(self, kept: dict[str, Any]) -> None:
+        self._count_on(kept)
+        self.samples = self.samples[:-1]  # the step that was to be made is looked at once more
+        self.w, self.unproved = kept["w"], kept["unproved"]
+        self.b, self.first_width, self.width, self.left_over = kept["numbers"].tolist()
+        self._smooth_with(kept["pull"])
+        self._play_with(kept.get("which"), kept["a"], kept["z"])
 
     def _first_samples(self) -> int | None:
         """How many samples a run begins with, where there are many more of them than weights."""
@@ -204,7 +235,7 @@ class _Run(FeatureRun):
 
     def _set_out_in(self, working: FeatureGram) -> None:
         """Begin with the solution in the precision of other values of the features, and go on from there."""
-        run = self._rough_run(replace(self.problem, gram=working))
+        run = self._rough_run(replace(self.problem, gram=working), self.bookmark)
         self.first_width, self.width = run.first_width, run.width
         self.all_a, self.all_z = run.all_a, self.all.spread(self.gram.products(self.w, self.all.rows), self.b)
         self._next_stage()
@@ -241,11 +272,11 @@ class _Run(FeatureRun):
         )
         return part, np.sort(rows)
 
-    def _rough_run(self, easier: DualProblem) -> "_Run":
+    def _rough_run(self, easier: DualProblem, bookmark: Bookmark | None = None) -> "_Run":
         """Newton's method on an easier problem, whose functions are taken over."""
         solver = self.solver
         rough = ProximalNewton(tol=max(ROUGH_TOL, solver.tol), max_iter=solver.max_iter, max_seconds=solver.max_seconds)
-        run = _Run(rough, easier, None, self.callback)
+        run = _Run(rough, easier, None, self.callback, bookmark, rough=True)
         run.tol = run.solver.tol  # even where variables are few
         found = run.result()
         self.ended_early = found.status if found.status in LIMITS else None
@@ -262,10 +293,11 @@ class _Run(FeatureRun):
 
     def _centre_at(self, centre: np.ndarray) -> None:
         """Set the smoothed problem: h = width / u where there is a bound."""
-        problem = self.problem
-        h = np.where(self.bounded, self.width / problem.upper, 0.0)
-        self.all_pull = h * centre - problem.linear
-        self.all_stiffness = problem.ridge + h
+        self._smooth_with(np.where(self.bounded, self.width / self.problem.upper, 0.0) * centre - self.problem.linear)
+
+    def _smooth_with(self, pull: np.ndarray) -> None:
+        self.all_pull = pull
+        self.all_stiffness = self.problem.ridge + np.where(self.bounded, self.width / self.problem.upper, 0.0)
 
     def _play_with(self, which: np.ndarray | None, a: np.ndarray, z: np.ndarray) -> None:
         """From now on these variables move; a and z are those of all."""
@@ -358,10 +390,9 @@ class _Run(FeatureRun):
 
         To `balance`, it goes on until the equality holds up to rounding, or a step no longer helps.
         """
-        part, solver, total, last = self.part, self.solver, self.total or 0.0, np.inf
+        part, total, last = self.part, self.total or 0.0, np.inf
         stuck, full_step, before = 0, False, np.inf
         threads = effective_n_threads()
-        most = STEPS if solver.max_iter is None else int(solver.max_iter)
         for step in range(STEPS_PER_STAGE):
             self._respond()
             gradient = self.w - self.w_of_a
@@ -375,14 +406,10 @@ class _Run(FeatureRun):
                     self.unproved = False
                     break
                 last = abs(imbalance)
-            if self.n_iter >= most:
-                return "max_iter"
-            seconds = self._seconds()
-            if solver.max_seconds is not None and seconds > solver.max_seconds:
-                return "max_seconds"
-            told = Progress(self.n_iter, -dual, float(np.sqrt(2.0 * rest)), seconds)
-            if self.callback is not None and self.callback(told):
-                return "stopped"
+            limit = self._limit(dual, rest)
+            self._keep(ended=limit is not None)
+            if limit is not None:
+                return limit
             dw, db = self._direction(-gradient, -imbalance)
             gain = -inner(gradient, dw) - imbalance * db
             stuck = stuck + 1 if full_step and rest > 0.5 * before else 0
@@ -400,6 +427,16 @@ class _Run(FeatureRun):
             self.n_iter += 1
             full_step, before = 0.5 <= t <= 2.0, rest
         return "settled"
+
+    def _limit(self, dual: float, rest: float) -> str | None:
+        """Which limit the run has come to."""
+        solver, seconds = self.solver, self._seconds()
+        if self.n_iter >= (STEPS if solver.max_iter is None else int(solver.max_iter)):
+            return "max_iter"
+        if solver.max_seconds is not None and seconds > solver.max_seconds:
+            return "max_seconds"
+        told = Progress(self.n_iter, -dual, float(np.sqrt(2.0 * rest)), seconds)
+        return "stopped" if self.callback is not None and self.callback(told) else None
 
     def _respond(self) -> None:
         """The multipliers that answer z, and their w = X' (s a), which changes with the rows that changed."""

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from mercer.checkpoints import Bookmark
 from mercer.gram import FeatureGram
 from mercer.parameters import Number, check_parameters
 from mercer.problems import DualProblem
@@ -62,11 +63,31 @@ class FeatureSolver(LimitedSolver, ABC):
                 f"{type(problem.gram).__name__}; SMO solves problems over any kernel."
             )
 
-    @abstractmethod
     def solve(
         self, problem: DualProblem, start: np.ndarray | None = None, callback: Callback | None = None
     ) -> SolverResult:
-        """The solution, with its certificate."""
+        """The solution, with its certificate.
+
+        Parameters
+        ----------
+        problem : DualProblem
+            Over a `FeatureGram`.
+        start : array of shape (n,), default=None
+            Multipliers to start from.
+        callback : callable, default=None
+            Told the `Progress` now and then; a true value stops the run.
+
+        Returns
+        -------
+        SolverResult
+        """
+        return self.solve_on(problem, start, callback, None)
+
+    @abstractmethod
+    def solve_on(
+        self, problem: DualProblem, start: np.ndarray | None, callback: Callback | None, bookmark: Bookmark | None
+    ) -> SolverResult:
+        """As `solve`, from where the bookmark is, and keeping there how far it is."""
 
     def solve_many(
         self,
@@ -90,40 +111,28 @@ class RunningSolver(FeatureSolver):
         if is_unbounded(problem):
             raise ValueError(f"{name} needs bounds or a ridge; SMO solves hard margins.")
 
-    def solve(
-        self, problem: DualProblem, start: np.ndarray | None = None, callback: Callback | None = None
-    ) -> SolverResult:
-        """The solution, with its certificate.
-
-        Parameters
-        ----------
-        problem : DualProblem
-            Over a `FeatureGram`.
-        start : array of shape (n,), default=None
-            Multipliers to start from.
-        callback : callable, default=None
-            Told the `Progress` now and then; a true value stops the run.
-
-        Returns
-        -------
-        SolverResult
-        """
+    def solve_on(self, problem, start, callback, bookmark):
+        """As `solve`, from where the bookmark is, and keeping there how far it is."""
         self.check(problem)
         with limit_threads(self.n_threads):
-            result = self._run(problem, start, callback).result()
+            result = self._run(problem, start, callback, bookmark).result()
         flat = result.status == "solved" and is_flat(problem, result)
         return replace(result, status="degenerate") if flat else result
 
     @abstractmethod
-    def _run(self, problem: DualProblem, start: np.ndarray | None, callback: Callback | None) -> "FeatureRun":
+    def _run(
+        self, problem: DualProblem, start: np.ndarray | None, callback: Callback | None, bookmark: Bookmark | None
+    ) -> "FeatureRun":
         """One run on a problem that has been checked."""
 
 
 class FeatureRun(ABC):
     """One run: what is to be reached, and the certificate of where it is."""
 
-    def __init__(self, solver: RunningSolver, problem: DualProblem, callback: Callback | None):
-        self.solver, self.problem, self.callback = solver, problem, callback
+    def __init__(
+        self, solver: RunningSolver, problem: DualProblem, callback: Callback | None, bookmark: Bookmark | None = None
+    ):
+        self.solver, self.problem, self.callback, self.bookmark = solver, problem, callback, bookmark
         self.gram: FeatureGram = problem.gram  # type: ignore[assignment]
         assert not isinstance(problem.total, tuple)
         self.total = problem.total
@@ -138,6 +147,32 @@ class FeatureRun(ABC):
 
     def _seconds(self) -> float:
         return time.perf_counter() - self.began
+
+    # --- on disk ------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _state(self) -> dict[str, Any]:
+        """What a run needs to go on from here: arrays, and what JSON has."""
+
+    def _keep(self, *, ended: bool = False) -> None:
+        """Keep the state where it is time, or the run ends by a limit."""
+        if self.bookmark is not None and (ended or self.bookmark.is_due()):
+            run = {"solver": type(self.solver).__name__, "n_iter": self.n_iter, "seconds": self._seconds()}
+            counts = {"evaluations": self.evaluations, "samples": np.array(self.samples).reshape(-1, 4)}
+            self.bookmark.note({**run, **counts, **self._state()})
+
+    def _kept(self) -> dict[str, Any] | None:
+        """The state of a run of this solver that the bookmark has."""
+        state = None if self.bookmark is None else self.bookmark.state
+        return state if state is not None and state["solver"] == type(self.solver).__name__ else None
+
+    def _count_on(self, state: dict[str, Any]) -> None:
+        """Steps, seconds and history of what was before."""
+        self.n_iter, self.evaluations = state["n_iter"], state["evaluations"]
+        self.began -= state["seconds"]
+        self.samples = [tuple(sample) for sample in state["samples"].tolist()]
+
+    # --- the certificate ----------------------------------------------------------------------------------
 
     def _certify(self, a: np.ndarray, gradient: np.ndarray, status: str) -> SolverResult:
         """The certificate of multipliers and their gradient; it is the last entry of the history."""

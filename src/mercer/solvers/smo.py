@@ -16,7 +16,7 @@ from mercer.segments import Segments
 from mercer.solvers.base import Callback, History, Progress, SolverResult, SolverResults
 from mercer.threads import effective_n_threads
 
-__all__ = ["SMO"]
+__all__ = ["SMO", "after"]
 
 # A hard margin is suspected to be none when |w| / sum(a), an upper bound on it, falls below this fraction of
 # the largest |phi(x)|, and declared to be none below the second one.
@@ -328,7 +328,7 @@ class SMO(BaseEstimator):
         if self.max_seconds is not None:
             solver.set_params(max_seconds=max(1e-9, self.max_seconds - before.seconds))
         (result,) = solver._run(DualProblems.of([problem]), start, callback, unbounded_ratio=unbounded_ratio)
-        return _after(before, result)
+        return after(before, result)
 
     def _separate(self, problem: DualProblem, before: SolverResult, callback: Callback | None) -> SolverResult:
         """A hard margin whose multipliers run away: is there one at all?
@@ -383,7 +383,7 @@ def negligible(problem: DualProblem, a: np.ndarray) -> float:
     return (FLAT * mass) ** 2 * squared_size
 
 
-def _after(before: SolverResult, result: SolverResult) -> SolverResult:
+def after(before: SolverResult, result: SolverResult) -> SolverResult:
     """The result of a run, together with what was done before it."""
     earlier, later = before.history, result.history
     return replace(

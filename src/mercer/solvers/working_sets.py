@@ -59,9 +59,7 @@ class WorkingSet(NamedTuple):
         a = torch.where(at_upper, self.upper, torch.minimum(a, self.upper))
         return torch.where(found == x, self.a, a), steps
 
-    def natively(
-        self, tol: float, most_steps: int, n_threads: int | None, told: "Told | None"
-    ) -> tuple[Tensor, int]:
+    def natively(self, tol: float, most_steps: int, n_threads: int | None, told: "Told | None") -> tuple[Tensor, int]:
         """By `SMO`, over the matrix in the memory of the CPU."""
         torch, s = self.place.torch, self.sign
         pull = s * (self.K @ (s * self.a).to(self.K.dtype)).double() + self.ridge * self.a  # Q a

@@ -11,11 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.data import RowBlocks
 from mercer.distributed import Cascade, DaskGram, DaskRows
+from mercer.fingerprint import fingerprint
 from mercer.gram import BlocksGram, Gram, LandmarkGram, MapGram, memory_budget
 from mercer.gram.blocks import resolved_on_blocks
 from mercer.kernels import as_kernel
 from mercer.kernels.samples import n_samples
-from mercer.machines import LandmarkMachine, Machine
+from mercer.machines import CheckpointedMachine, LandmarkMachine
 from mercer.parameters import Choice, Number
 from mercer.problems import DualProblem, DualProblems, JointProblem
 from mercer.segments import Segments
@@ -31,14 +32,17 @@ from mercer.solvers import (
     combine,
     warn_unless_solved,
 )
+from mercer.solvers.kept import solve_kept
 
 __all__ = ["SolverMachine", "SupportVectorMachine"]
 
 SOLVERS = ("smo", "simple")
+# What tells problems over the same samples apart.
+WRITTEN_DOWN = ("index", "sign", "linear", "upper", "ridge", "total")
 
 
-class SolverMachine(Machine):
-    """Base of machines that are fitted by a solver of problems: its parameters, its limits, warm starts."""
+class SolverMachine(CheckpointedMachine):
+    """Base of machines that are fitted by a solver of problems: its parameters, limits, warm starts, checkpoints."""
 
     _parameters: ClassVar[dict[str, Any]] = {
         "tol": Number(0, above=True),
@@ -92,7 +96,13 @@ class SolverMachine(Machine):
             solver.check(problem)
         before = self._starts(problems, sizes[: len(sizes) - n_further], first)
         starts = None if before is None else [*before, *([None] * n_further)]
-        return solver.solve_many(problems, starts, self.callback)
+        if self._saved is None:
+            return solver.solve_many(problems, starts, self.callback)
+        results = []
+        for k, problem in enumerate(problems):
+            bookmark = self._saved.bookmark(fingerprint(*(getattr(problem, name) for name in WRITTEN_DOWN)))
+            results.append(solve_kept(solver, problem, None if starts is None else starts[k], self.callback, bookmark))
+        return results
 
     def _starts(self, problems: Sequence[DualProblem], sizes: list[int], first: int) -> list[np.ndarray] | None:
         """Points to start from, for the problems of these sizes; they come first among those given."""

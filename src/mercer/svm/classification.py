@@ -103,6 +103,9 @@ class SVC(SoftMargins, SupportVectorClassifier):
         of `estimator_` are the margins.
     random_state : int, RandomState instance or None, default=0
         Shuffles the folds of the calibration.
+    checkpoint : path, Checkpoint or None, default=None
+        A file that keeps a long fit while it runs, so that the same fit goes on from it after a kill; see
+        `mercer.checkpoints.Checkpoint`.
     callback : callable or None, default=None
         Told the `Progress` of the solver; a true value stops it.
 
@@ -204,6 +207,7 @@ class SVC(SoftMargins, SupportVectorClassifier):
         solver="smo",
         probability=False,
         random_state=0,
+        checkpoint=None,
         callback=None,
     ):
         self.kernel = kernel
@@ -224,6 +228,7 @@ class SVC(SoftMargins, SupportVectorClassifier):
         self.solver = solver
         self.probability = probability
         self.random_state = random_state
+        self.checkpoint = checkpoint
         self.callback = callback
 
 
@@ -277,6 +282,9 @@ class NuSVC(SupportVectorClassifier):
         of `estimator_` are the margins.
     random_state : int, RandomState instance or None, default=0
         Shuffles the folds of the calibration.
+    checkpoint : path, Checkpoint or None, default=None
+        A file that keeps a long fit while it runs, so that the same fit goes on from it after a kill; see
+        `mercer.checkpoints.Checkpoint`.
     callback : callable or None, default=None
         Told the `Progress` of the solver; a true value stops it.
 
@@ -368,6 +376,7 @@ class NuSVC(SupportVectorClassifier):
         solver="smo",
         probability=False,
         random_state=0,
+        checkpoint=None,
         callback=None,
     ):
         self.kernel = kernel
@@ -386,6 +395,7 @@ class NuSVC(SupportVectorClassifier):
         self.solver = solver
         self.probability = probability
         self.random_state = random_state
+        self.checkpoint = checkpoint
         self.callback = callback
 
     def _problems(self, gram, tasks, weight):

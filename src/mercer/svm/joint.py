@@ -31,6 +31,7 @@ class JointlyLabelled(Schemed):
         if not isinstance(self._scheme, JointScheme):
             return
         machine, scheme = type(self).__name__, self.multi_class
+        self._refuse_checkpoint(f"with multi_class={scheme!r}, whose one objective is solved in one go")
         if not hasattr(self, "C"):
             raise ValueError(
                 f"multi_class must be a scheme of several machines for {machine}, got {scheme!r}, whose one objective "

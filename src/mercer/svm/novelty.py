@@ -76,6 +76,7 @@ class NoveltyDetector(BoundaryDetector, ABC):
         n_threads=None,
         warm_start=False,
         solver="smo",
+        checkpoint=None,
         callback=None,
     ):
         self.kernel = kernel
@@ -90,6 +91,7 @@ class NoveltyDetector(BoundaryDetector, ABC):
         self.n_threads = n_threads
         self.warm_start = warm_start
         self.solver = solver
+        self.checkpoint = checkpoint
         self.callback = callback
 
 
@@ -161,6 +163,9 @@ class OneClassSVM(Hyperplane, NoveltyDetector):
         Start from the last solution when `fit` is called again with as many samples.
     solver : {"smo", "simple"} or Solver, default="smo"
         See `mercer.solvers`.
+    checkpoint : path, Checkpoint or None, default=None
+        A file that keeps a long fit while it runs, so that the same fit goes on from it after a kill; see
+        `mercer.checkpoints.Checkpoint`.
     callback : callable or None, default=None
         Told the `Progress` of the solver; a true value stops it.
 
@@ -261,6 +266,9 @@ class SVDD(NoveltyDetector):
         Start from the last solution when `fit` is called again with as many samples.
     solver : {"smo", "simple"} or Solver, default="smo"
         See `mercer.solvers`.
+    checkpoint : path, Checkpoint or None, default=None
+        A file that keeps a long fit while it runs, so that the same fit goes on from it after a kill; see
+        `mercer.checkpoints.Checkpoint`.
     callback : callable or None, default=None
         Told the `Progress` of the solver; a true value stops it.
 

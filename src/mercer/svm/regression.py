@@ -145,6 +145,9 @@ class SVR(PricedTubes, SupportVectorRegressor):
         Start from the last solution when `fit` is called again with as many samples.
     solver : {"smo", "simple"} or Solver, default="smo"
         See `mercer.solvers`.
+    checkpoint : path, Checkpoint or None, default=None
+        A file that keeps a long fit while it runs, so that the same fit goes on from it after a kill; see
+        `mercer.checkpoints.Checkpoint`.
     callback : callable or None, default=None
         Told the `Progress` of the solver; a true value stops it.
 
@@ -223,6 +226,7 @@ class SVR(PricedTubes, SupportVectorRegressor):
         n_threads=None,
         warm_start=False,
         solver="smo",
+        checkpoint=None,
         callback=None,
     ):
         self.kernel = kernel
@@ -239,6 +243,7 @@ class SVR(PricedTubes, SupportVectorRegressor):
         self.n_threads = n_threads
         self.warm_start = warm_start
         self.solver = solver
+        self.checkpoint = checkpoint
         self.callback = callback
 
 
@@ -284,6 +289,9 @@ class NuSVR(SupportVectorRegressor):
         Start from the last solution when `fit` is called again with as many samples.
     solver : {"smo", "simple"} or Solver, default="smo"
         See `mercer.solvers`.
+    checkpoint : path, Checkpoint or None, default=None
+        A file that keeps a long fit while it runs, so that the same fit goes on from it after a kill; see
+        `mercer.checkpoints.Checkpoint`.
     callback : callable or None, default=None
         Told the `Progress` of the solver; a true value stops it.
 
@@ -363,6 +371,7 @@ class NuSVR(SupportVectorRegressor):
         n_threads=None,
         warm_start=False,
         solver="smo",
+        checkpoint=None,
         callback=None,
     ):
         self.kernel = kernel
@@ -378,6 +387,7 @@ class NuSVR(SupportVectorRegressor):
         self.n_threads = n_threads
         self.warm_start = warm_start
         self.solver = solver
+        self.checkpoint = checkpoint
         self.callback = callback
 
     def _problem(self, gram, index, y, weight):
@@ -439,6 +449,9 @@ class QuantileSVR(SupportVectorRegressor):
         Start from the last solution when `fit` is called again with as many samples.
     solver : {"smo", "simple"} or Solver, default="smo"
         See `mercer.solvers`.
+    checkpoint : path, Checkpoint or None, default=None
+        A file that keeps a long fit while it runs, so that the same fit goes on from it after a kill; see
+        `mercer.checkpoints.Checkpoint`.
     callback : callable or None, default=None
         Told the `Progress` of the solver; a true value stops it.
 
@@ -523,6 +536,7 @@ class QuantileSVR(SupportVectorRegressor):
         n_threads=None,
         warm_start=False,
         solver="smo",
+        checkpoint=None,
         callback=None,
     ):
         self.kernel = kernel
@@ -538,6 +552,7 @@ class QuantileSVR(SupportVectorRegressor):
         self.n_threads = n_threads
         self.warm_start = warm_start
         self.solver = solver
+        self.checkpoint = checkpoint
         self.callback = callback
 
     def _problem(self, gram, index, y, weight):

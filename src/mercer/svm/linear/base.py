@@ -97,6 +97,8 @@ class LinearMachine(SolverMachine):
 
     def _check_penalty(self, squared: str) -> None:
         """The L1 penalty needs the squared loss and has a solver of its own."""
+        if self.penalty == "l1":
+            self._refuse_checkpoint("with penalty='l1', whose solver goes to the end in one go")
         if self.penalty == "l1" and self.loss != squared:
             raise ValueError(f"penalty='l1' needs loss={squared!r}, got {self.loss!r}.")
         if self.penalty == "l1" and not (isinstance(self.solver, str) and self.solver == "auto"):

@@ -67,6 +67,9 @@ class LinearSVC(ClassifierMixin, JointlyLabelled, PricedMachine):
         Start from the last solution when `fit` is called again with as many samples.
     solver : {"auto", "newton", "descent"} or Solver, default="auto"
         See `mercer.solvers`. With one objective for all classes "auto" stands for `LinearBlockDescent`.
+    checkpoint : path, Checkpoint or None, default=None
+        A file that keeps a long fit while it runs, so that the same fit goes on from it after a kill; see
+        `mercer.checkpoints.Checkpoint`.
     callback : callable or None, default=None
         Told the `Progress` of the solver; a true value stops it.
 
@@ -151,6 +154,7 @@ class LinearSVC(ClassifierMixin, JointlyLabelled, PricedMachine):
         n_threads=None,
         warm_start=False,
         solver="auto",
+        checkpoint=None,
         callback=None,
     ):
         self.C = C
@@ -167,6 +171,7 @@ class LinearSVC(ClassifierMixin, JointlyLabelled, PricedMachine):
         self.n_threads = n_threads
         self.warm_start = warm_start
         self.solver = solver
+        self.checkpoint = checkpoint
         self.callback = callback
 
     def fit(self, X, y, sample_weight=None):

@@ -38,6 +38,9 @@ class LinearOneClassSVM(OutlierMixin, LinearMachine):
         Start from the last solution when `fit` is called again with as many samples.
     solver : {"auto", "newton", "descent"} or Solver, default="auto"
         See `mercer.solvers`.
+    checkpoint : path, Checkpoint or None, default=None
+        A file that keeps a long fit while it runs, so that the same fit goes on from it after a kill; see
+        `mercer.checkpoints.Checkpoint`.
     callback : callable or None, default=None
         Told the `Progress` of the solver; a true value stops it.
 
@@ -96,6 +99,7 @@ class LinearOneClassSVM(OutlierMixin, LinearMachine):
         n_threads=None,
         warm_start=False,
         solver="auto",
+        checkpoint=None,
         callback=None,
     ):
         self.nu = nu
@@ -106,6 +110,7 @@ class LinearOneClassSVM(OutlierMixin, LinearMachine):
         self.n_threads = n_threads
         self.warm_start = warm_start
         self.solver = solver
+        self.checkpoint = checkpoint
         self.callback = callback
 
     def fit(self, X, y=None, sample_weight=None):

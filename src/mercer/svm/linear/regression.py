@@ -52,6 +52,9 @@ class LinearSVR(MultiOutputMixin, RegressorMixin, PricedMachine):
         Start from the last solution when `fit` is called again with as many samples.
     solver : {"auto", "newton", "descent"} or Solver, default="auto"
         See `mercer.solvers`.
+    checkpoint : path, Checkpoint or None, default=None
+        A file that keeps a long fit while it runs, so that the same fit goes on from it after a kill; see
+        `mercer.checkpoints.Checkpoint`.
     callback : callable or None, default=None
         Told the `Progress` of the solver; a true value stops it.
 
@@ -120,6 +123,7 @@ class LinearSVR(MultiOutputMixin, RegressorMixin, PricedMachine):
         n_threads=None,
         warm_start=False,
         solver="auto",
+        checkpoint=None,
         callback=None,
     ):
         self.C = C
@@ -135,6 +139,7 @@ class LinearSVR(MultiOutputMixin, RegressorMixin, PricedMachine):
         self.n_threads = n_threads
         self.warm_start = warm_start
         self.solver = solver
+        self.checkpoint = checkpoint
         self.callback = callback
 
     def fit(self, X, y, sample_weight=None):
