@@ -56,7 +56,19 @@ def optimise_pairs(
     """
     x, taken = x.clone(), place.zeros(1, dtype="int32")
     _kernel()[(1,)](
-        K, x, v, low, high, ridge, taken, tol, most, PAIRED=paired, GROUPS=GROUPS, SIZE=len(x) // GROUPS, num_warps=WARPS
+        K,
+        x,
+        v,
+        low,
+        high,
+        ridge,
+        taken,
+        tol,
+        most,
+        PAIRED=paired,
+        GROUPS=GROUPS,
+        SIZE=len(x) // GROUPS,
+        num_warps=WARPS,
     )
     return x, taken
 
@@ -74,7 +86,13 @@ def _kernel() -> Any:
         w = GROUPS * SIZE
         group, member = tl.arange(0, GROUPS), tl.arange(0, SIZE)
         cell = group[:, None] * SIZE + member[None, :]
-        X, V, L, H, R = tl.load(x + cell), tl.load(v + cell), tl.load(low + cell), tl.load(high + cell), tl.load(ridge + cell)
+        X, V, L, H, R = (
+            tl.load(x + cell),
+            tl.load(v + cell),
+            tl.load(low + cell),
+            tl.load(high + cell),
+            tl.load(ridge + cell),
+        )
         bend = tl.load(K + cell * w + cell) + R
         enough = tl.load(tol)
         n = 0

@@ -59,9 +59,7 @@ class WorkingSet(NamedTuple):
         a = torch.where(at_upper, self.upper, torch.minimum(a, self.upper))
         return torch.where(found == x, self.a, a), steps
 
-    def natively(
-        self, tol: float, most_steps: int, n_threads: int | None, told: "Told | None"
-    ) -> tuple[Tensor, int]:
+    def natively(self, tol: float, most_steps: int, n_threads: int | None, told: "Told | None") -> tuple[Tensor, int]:
         """By `SMO`, over the matrix in the memory of the CPU."""
         torch, s = self.place.torch, self.sign
         pull = s * (self.K @ (s * self.a).to(self.K.dtype)).double() + self.ridge * self.a  # Q a
@@ -107,7 +105,7 @@ class Told(NamedTuple):
         return tell
 
 
-def total_of(equality: str, sign: np.ndarray, a: np.ndarray) -> None | float | tuple[float, float]:
+def total_of(equality: str, sign: np.ndarray, a: np.ndarray) -> float | tuple[float, float] | None:
     """The sums that steps leave as they are."""
     if equality == "none":
         return None
