@@ -1,4 +1,4 @@
-"""K v in one kernel of the GPU: every value is made, used and forgotten in registers. By Triton, which PyTorch brings."""
+"""K v in one kernel of a GPU, whose values are made and used in registers: by Triton, which comes with PyTorch."""
 
 from functools import cache
 from importlib.util import find_spec
@@ -6,7 +6,7 @@ from typing import Any
 
 from mercer.devices.arrays import Tensor, full_precision
 from mercer.devices.values import DeviceKernel, transformed
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, NativeSpec
 
 __all__ = ["FusedProduct", "fused_product", "has_triton"]
 
@@ -36,7 +36,7 @@ def fused_product(kernel: DeviceKernel, X: Tensor) -> "FusedProduct | None":
     spec = kernel.kernel.native()
     if spec is None or (spec.measure, spec.transform) not in TRANSFORMS or X.shape[1] > WIDEST:
         return None
-    return FusedProduct(kernel, X)
+    return FusedProduct(kernel, spec, X)
 
 
 class FusedProduct:
@@ -45,7 +45,8 @@ class FusedProduct:
     Parameters
     ----------
     kernel : DeviceKernel
-        One of those in `TRANSFORMS`.
+    spec : NativeSpec
+        That of the kernel, one of those in `TRANSFORMS`.
     X : tensor of shape (n, d)
 
     Notes
@@ -54,8 +55,8 @@ class FusedProduct:
     float64. In float64 squares of differences are summed.
     """
 
-    def __init__(self, kernel: DeviceKernel, X: Tensor):
-        torch, spec = kernel.place.torch, kernel.kernel.native()
+    def __init__(self, kernel: DeviceKernel, spec: NativeSpec, X: Tensor):
+        torch = kernel.place.torch
         ready = X - kernel.centre if spec.centre and kernel.centre is not None else X
         if spec.weights is not None:
             ready = ready * kernel.place.tensor(spec.weights)

@@ -159,7 +159,8 @@ class DeviceSMO(SMO):
         together = _on_matrix(problems, rows) if small.any() else problems
         if small.all():
             return super()._run(together, points, callback, unbounded_ratio=unbounded_ratio, paths=paths)
-        began, results = time.perf_counter(), []
+        results: list[SolverResult] = []
+        began = time.perf_counter()
         for k, problem in enumerate(problems):
             start, before = points[problems.parts[k]], k - options.width
             if before >= 0 and (k // options.width) % options.steps:
@@ -310,9 +311,15 @@ class Run:
     def _recorded(self) -> Callable[[], None]:
         """A round as a graph of the GPU's kernels."""
         cuda, before = self.torch.cuda, self.rows.evaluations
-        graph = cuda.CUDAGraph()
-        with cuda.device(self.place.device), cuda.graph(graph, capture_error_mode="thread_local"):
-            self._round()
+        graph, now, aside = cuda.CUDAGraph(), cuda.current_stream(self.place.device), cuda.Stream(self.place.device)
+        aside.wait_stream(now)
+        with cuda.stream(aside):
+            graph.capture_begin(capture_error_mode="thread_local")
+            try:
+                self._round()
+            finally:
+                graph.capture_end()
+        now.wait_stream(aside)
         values, self.rows.evaluations = self.rows.evaluations - before, before
 
         def again() -> None:
@@ -500,7 +507,7 @@ class Run:
         self.samples.append((found.n_iter, -found.objective, self._gap(), found.violation))
 
     def _gap(self) -> float:
-        """`DualProblem.gap` on the device, for offsets in the middle of the extremes; a hard margin waits for the end."""
+        """`DualProblem.gap` on the device, for offsets amid the extremes; that of a hard margin comes at the end."""
         if self.problem.hard:
             return np.inf
         torch, slope = self.torch, self._gradient() - self.ridge * self.a

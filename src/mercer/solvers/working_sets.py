@@ -105,7 +105,7 @@ class Told(NamedTuple):
         return tell
 
 
-def total_of(equality: str, sign: np.ndarray, a: np.ndarray) -> None | float | tuple[float, float]:
+def total_of(equality: str, sign: np.ndarray, a: np.ndarray) -> float | tuple[float, float] | None:
     """The sums that steps leave as they are."""
     if equality == "none":
         return None
