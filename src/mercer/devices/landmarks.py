@@ -246,7 +246,7 @@ class DeviceLandmarkGram(LandmarkGram):
         FeatureGram.__init__(self, self.matrix.shape[0], True)
 
     @cached_property
-    def triangle(self) -> np.ndarray:  # type: ignore[override]
+    def triangle(self) -> np.ndarray:
         """L, lower, in the memory of the CPU."""
         return to_numpy(self.lower)
 
