@@ -94,6 +94,12 @@ def read_kin40k(path: Path) -> Samples:
     return samples._replace(y=(samples.y - mean) / deviation, y_test=(samples.y_test - mean) / deviation)
 
 
+def read_skin(path: Path) -> Samples:
+    """Skin is 1, all else -1."""
+    X, labels = table(path)
+    return every(10, X, np.where(labels == "1", 1.0, -1.0))
+
+
 LETTER = DataSet("letter", "letter, 26 classes", ("letter.csv.gz",), read_letter)
 SECTOR = DataSet(
     "sector",
@@ -101,6 +107,8 @@ SECTOR = DataSet(
     ("sector.svm.gz", "sector_test.svm.gz"),
     partial(read_sparse, n_features=55_197),
 )
+
+SKIN = DataSet("skin_nonskin", "skin_nonskin", ("skin_nonskin.csv.gz",), read_skin, regression=True)
 
 DATA_SETS = (
     DataSet("usps", "USPS, 10 classes", ("usps_train.svm.gz", "usps_test.svm.gz"), partial(read_dense, n_features=256)),
