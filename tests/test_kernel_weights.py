@@ -11,9 +11,10 @@ from scipy.optimize import minimize
 from mercer import MKLClassifier
 from mercer.errors import NotSeparableError
 from mercer.gram import GramStack
-from mercer.kernels import RBF, Constant, Linear, On
+from mercer.kernels import RBF, Constant, Linear, On, Polynomial
 from mercer.mkl.algorithms import solver_for
 from mercer.problems import (
+    Elastic,
     Groups,
     KernelWeightsProblem,
     NormBall,
@@ -327,6 +328,26 @@ def test_groups_begin_with_equal_sizes():
     begun = Alternating(gap_tol=1e-9, max_iter=1).solve(replace(widths(), weights=groups)).history.weights[0]
     assert_array_equal(begun, groups.uniform(6))
     assert_allclose(begun[0], 0.5)
+
+
+@pytest.mark.parametrize(
+    "weights", [Groups([0, 0, 1, 1, 2, 2, 3], 1.0), Elastic(0.01), Simplex()], ids=["groups", "elastic", "simplex"]
+)
+@pytest.mark.parametrize("seed", [4, 9, 11, 19])
+def test_steps_in_turn_find_weights_that_mixing_had_made_too_small(weights, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 3))
+    sign = np.where(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=60) > 0, 1.0, -1.0)
+    target = np.sin(2.0 * X[:, 0]) + X[:, 1]
+    kernels = [*(RBF(gamma=gamma) for gamma in (0.01, 0.1, 0.5, 2.0, 20.0)), Linear(), Polynomial(degree=2)]
+    for make in (
+        lambda gram: soft_margin(gram, sign, np.ones(60)),
+        lambda gram: epsilon_tube(gram, target, np.ones(60), 0.1),
+    ):
+        problem = replace(over(kernels, X, make, scale="trace"), weights=weights)
+        found = Alternating(gap_tol=1e-3).solve(problem)
+        assert found.status == "solved" and found.relative_gap <= 1e-3
+        assert found.n_iter <= 40
 
 
 @pytest.mark.parametrize("Solver", [LevelMethod, Alternating, JointSMO, FixedWeights])
