@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
+from threadpoolctl import ThreadpoolController
 
 from mercer import MKLClassifier
 from mercer.errors import NotSeparableError
@@ -39,6 +40,7 @@ from mercer.solvers.kernel_weights import (
 )
 from mercer.solvers.kernel_weights.base import KernelWeightsSolver, Search
 from mercer.solvers.kernel_weights.cuts import Cuts
+from mercer.solvers.kernel_weights.level import level_step
 from mercer.solvers.kernel_weights.newton import newton_step, second_derivatives
 from mercer.solvers.kernel_weights.simple import reduced_direction
 
@@ -472,6 +474,21 @@ def test_points_are_below_a_level_however_roughly_they_are_found(monkeypatch):
     monkeypatch.setattr("mercer.solvers.kernel_weights.cuts.EXACT", {"maxiter": 1})
     found = cuts.nearest_below(level, search.best.weights, lowest)
     assert (linear - energies @ found).max() <= level * (1 + 1e-9)
+
+
+def test_programmes_of_cuts_have_one_thread_of_blas(monkeypatch):
+    """Its threads would go on spinning on the cores of the machines."""
+    search, tried = searched(widths(), gap_tol=1e-6)
+    libraries, seen = ThreadpoolController().select(user_api="blas"), []
+
+    def watched(*args, **options):
+        seen.append({library["num_threads"] for library in libraries.info()})
+        return minimize(*args, **options)
+
+    monkeypatch.setattr("mercer.solvers.kernel_weights.cuts.minimize", watched)
+    with libraries.limit(limits=2):
+        level_step(search, cuts_of(search, tried))
+    assert seen == [{1}]
 
 
 @pytest.mark.parametrize("squared", [False, True])
