@@ -375,13 +375,24 @@ def test_a_family_is_in_the_group_of_its_label():
 
 def test_limits_are_told():
     X, y = two_classes()
-    with pytest.warns(ConvergenceWarning, match=r"weights did not reach .*max_iter"):
+    with pytest.warns(
+        ConvergenceWarning, match=r"weights did not reach .*Raise max_iter or gap_tol, or fit again with"
+    ):
         machine = MKLClassifier(max_iter=1, gap_tol=1e-8).fit(X, y)
     assert machine.weights_result_.status == "max_iter"
     told = []
     with pytest.warns(ConvergenceWarning, match="callback"):
         MKLClassifier(gap_tol=1e-8, callback=lambda progress: told.append(progress) or len(told) == 2).fit(X, y)
     assert len(told) == 2
+
+
+def test_a_search_that_stalls_says_what_helps(monkeypatch):
+    X, y = two_classes()
+    monkeypatch.setattr("mercer.solvers.kernel_weights.base.PATIENCE", 1)
+    monkeypatch.setattr("mercer.solvers.kernel_weights.base.STALLED", 0.0)
+    with pytest.warns(ConvergenceWarning, match="Take algorithm='auto' or 'smo', lower tol, or raise gap_tol"):
+        machine = MKLClassifier(norm=2.0, gap_tol=1e-6).fit(X, y)
+    assert machine.weights_result_.status == "stalled"
 
 
 @pytest.mark.parametrize("scheme", ["ovo", "crammer_singer"])

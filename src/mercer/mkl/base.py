@@ -27,6 +27,7 @@ from mercer.problems import (
     WeightSet,
 )
 from mercer.solvers import SMO, BlockDescent, SolverResult, warn_unless_solved
+from mercer.solvers.base import REMEDIES
 from mercer.solvers.kernel_weights import KernelWeightsResult, KernelWeightsSolver, SemiDefinite
 from mercer.svm.base import SupportVectorMachine
 from mercer.threads import n_workers, side_by_side_elsewhere
@@ -37,6 +38,12 @@ __all__ = ["MultipleKernels", "SharedShelf"]
 FOR_MATRICES = "for kernel matrices use [Indexed(K1), Indexed(K2), ...] and give row numbers as X."
 # The part of the largest weight that is added to all when a search begins at the weights of another.
 RESTART = 1e-3
+# What helps a search for weights where it is not what helps a machine.
+SEARCH_REMEDIES = REMEDIES | {
+    "stalled": "Nothing got better. Take algorithm='auto' or 'smo', lower tol, or raise {tol}",
+    "max_iter": "It ran into max_iter. Raise max_iter or {tol}, or fit again with warm_start=True",
+    "max_seconds": "It ran into max_seconds. Raise max_seconds or {tol}, or fit again with warm_start=True",
+}
 
 
 class Shelf:
@@ -371,7 +378,9 @@ class MultipleKernels(SupportVectorMachine):
         results = [self.weights_result_] if self._shared else self.weights_result_
         for result in results:
             if self._warns and result.status != "fixed":
-                warn_unless_solved(result, f"The search of {type(self).__name__} for weights")
+                warn_unless_solved(
+                    result, f"The search of {type(self).__name__} for weights", "gap_tol", SEARCH_REMEDIES
+                )
 
 
 def _learn_alone(
