@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from mercer.active import ActiveLearner
 from mercer.errors import DomainError, IndefiniteError
 from mercer.kernels import RBF, Constant, FromFunction, Indexed, Linear, On, Polynomial, Spectrum, Sum
-from mercer.mkl import MKLClassifier, MKLOneClass, MKLRegressor, Widths, family, weights_path
+from mercer.mkl import Easy, MKLClassifier, MKLOneClass, MKLRegressor, Widths, family, weights_path
 from mercer.multiclass import OneVersusRest
 from mercer.selection import Tuned
 from mercer.svm import SVC, SVR, OneClassSVM
@@ -101,6 +101,12 @@ def test_bare_matrices_are_refused_by_name():
         MKLClassifier([K.tolist()]).fit(rows, y)
 
 
+def test_stored_matrices_of_other_samples_are_refused():
+    rows = np.arange(40)  # which both have
+    with pytest.raises(ValueError, match=r"matrices of the same rows where.*number 1 has 40, number 0 has 80"):
+        MKLClassifier([Indexed(np.eye(80)), Indexed(np.eye(40))]).fit(rows, rows % 2)
+
+
 @pytest.mark.parametrize(
     ("wrong", "kind", "message"),
     [
@@ -140,6 +146,9 @@ def test_what_is_no_list_of_kernels_is_refused(given, kind, message):
         ({"groups": "ab"}, "groups must be a list with a label for each of 2 kernels, got 'ab'"),
         ({"groups": [0, 1], "elastic": 0.5}, "elastic must be 0 where there are groups"),
         ({"algorithm": "magic"}, "algorithm must be one of 'auto'.*'magic'"),
+        ({"algorithm": "alignment", "norm": 2.0}, "algorithm must not be 'alignment' where norm, elastic or groups"),
+        ({"algorithm": "uniform", "elastic": 0.5}, "algorithm must not be 'uniform' where norm, elastic or groups"),
+        ({"algorithm": Easy(), "groups": [0, 1]}, r"algorithm must not be Easy\(\) where norm, elastic or groups"),
         ({"algorithm": "level", "norm": 2.0}, "algorithm must not be 'level' where norm, elastic or groups.*simplex"),
         ({"algorithm": "newton", "multi_class": "crammer_singer"}, "algorithm must not be 'newton' where classes have"),
         ({"normalize": "size"}, "normalize must be"),
