@@ -7,13 +7,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
+from threadpoolctl import ThreadpoolController
 
 from mercer import MKLClassifier
 from mercer.errors import NotSeparableError
 from mercer.gram import GramStack
-from mercer.kernels import RBF, Constant, Linear, On
+from mercer.kernels import RBF, Constant, Linear, On, Polynomial
 from mercer.mkl.algorithms import solver_for
 from mercer.problems import (
+    Elastic,
     Groups,
     KernelWeightsProblem,
     NormBall,
@@ -38,6 +40,7 @@ from mercer.solvers.kernel_weights import (
 )
 from mercer.solvers.kernel_weights.base import KernelWeightsSolver, Search
 from mercer.solvers.kernel_weights.cuts import Cuts
+from mercer.solvers.kernel_weights.level import level_step
 from mercer.solvers.kernel_weights.newton import newton_step, second_derivatives
 from mercer.solvers.kernel_weights.simple import reduced_direction
 
@@ -329,6 +332,26 @@ def test_groups_begin_with_equal_sizes():
     assert_allclose(begun[0], 0.5)
 
 
+@pytest.mark.parametrize(
+    "weights", [Groups([0, 0, 1, 1, 2, 2, 3], 1.0), Elastic(0.01), Simplex()], ids=["groups", "elastic", "simplex"]
+)
+@pytest.mark.parametrize("seed", [4, 9, 11, 19])
+def test_steps_in_turn_find_weights_that_mixing_had_made_too_small(weights, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 3))
+    sign = np.where(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=60) > 0, 1.0, -1.0)
+    target = np.sin(2.0 * X[:, 0]) + X[:, 1]
+    kernels = [*(RBF(gamma=gamma) for gamma in (0.01, 0.1, 0.5, 2.0, 20.0)), Linear(), Polynomial(degree=2)]
+    for make in (
+        lambda gram: soft_margin(gram, sign, np.ones(60)),
+        lambda gram: epsilon_tube(gram, target, np.ones(60), 0.1),
+    ):
+        problem = replace(over(kernels, X, make, scale="trace"), weights=weights)
+        found = Alternating(gap_tol=1e-3).solve(problem)
+        assert found.status == "solved" and found.relative_gap <= 1e-3
+        assert found.n_iter <= 40
+
+
 @pytest.mark.parametrize("Solver", [LevelMethod, Alternating, JointSMO, FixedWeights])
 @pytest.mark.parametrize(
     ("start", "rule"),
@@ -451,6 +474,21 @@ def test_points_are_below_a_level_however_roughly_they_are_found(monkeypatch):
     monkeypatch.setattr("mercer.solvers.kernel_weights.cuts.EXACT", {"maxiter": 1})
     found = cuts.nearest_below(level, search.best.weights, lowest)
     assert (linear - energies @ found).max() <= level * (1 + 1e-9)
+
+
+def test_programmes_of_cuts_have_one_thread_of_blas(monkeypatch):
+    """Its threads would go on spinning on the cores of the machines."""
+    search, tried = searched(widths(), gap_tol=1e-6)
+    libraries, seen = ThreadpoolController().select(user_api="blas"), []
+
+    def watched(*args, **options):
+        seen.append({library["num_threads"] for library in libraries.info()})
+        return minimize(*args, **options)
+
+    monkeypatch.setattr("mercer.solvers.kernel_weights.cuts.minimize", watched)
+    with libraries.limit(limits=2):
+        level_step(search, cuts_of(search, tried))
+    assert seen == [{1}]
 
 
 @pytest.mark.parametrize("squared", [False, True])

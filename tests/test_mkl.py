@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from mercer.active import ActiveLearner
 from mercer.errors import DomainError, IndefiniteError
 from mercer.kernels import RBF, Constant, FromFunction, Indexed, Linear, On, Polynomial, Spectrum, Sum
-from mercer.mkl import MKLClassifier, MKLOneClass, MKLRegressor, Widths, family, weights_path
+from mercer.mkl import Easy, MKLClassifier, MKLOneClass, MKLRegressor, Widths, family, weights_path
 from mercer.multiclass import OneVersusRest
 from mercer.selection import Tuned
 from mercer.svm import SVC, SVR, OneClassSVM
@@ -101,6 +101,12 @@ def test_bare_matrices_are_refused_by_name():
         MKLClassifier([K.tolist()]).fit(rows, y)
 
 
+def test_stored_matrices_of_other_samples_are_refused():
+    rows = np.arange(40)  # which both have
+    with pytest.raises(ValueError, match=r"matrices of the same rows where.*number 1 has 40, number 0 has 80"):
+        MKLClassifier([Indexed(np.eye(80)), Indexed(np.eye(40))]).fit(rows, rows % 2)
+
+
 @pytest.mark.parametrize(
     ("wrong", "kind", "message"),
     [
@@ -140,6 +146,9 @@ def test_what_is_no_list_of_kernels_is_refused(given, kind, message):
         ({"groups": "ab"}, "groups must be a list with a label for each of 2 kernels, got 'ab'"),
         ({"groups": [0, 1], "elastic": 0.5}, "elastic must be 0 where there are groups"),
         ({"algorithm": "magic"}, "algorithm must be one of 'auto'.*'magic'"),
+        ({"algorithm": "alignment", "norm": 2.0}, "algorithm must not be 'alignment' where norm, elastic or groups"),
+        ({"algorithm": "uniform", "elastic": 0.5}, "algorithm must not be 'uniform' where norm, elastic or groups"),
+        ({"algorithm": Easy(), "groups": [0, 1]}, r"algorithm must not be Easy\(\) where norm, elastic or groups"),
         ({"algorithm": "level", "norm": 2.0}, "algorithm must not be 'level' where norm, elastic or groups.*simplex"),
         ({"algorithm": "newton", "multi_class": "crammer_singer"}, "algorithm must not be 'newton' where classes have"),
         ({"normalize": "size"}, "normalize must be"),
@@ -375,13 +384,24 @@ def test_a_family_is_in_the_group_of_its_label():
 
 def test_limits_are_told():
     X, y = two_classes()
-    with pytest.warns(ConvergenceWarning, match=r"weights did not reach .*max_iter"):
+    with pytest.warns(
+        ConvergenceWarning, match=r"weights did not reach .*Raise max_iter or gap_tol, or fit again with"
+    ):
         machine = MKLClassifier(max_iter=1, gap_tol=1e-8).fit(X, y)
     assert machine.weights_result_.status == "max_iter"
     told = []
     with pytest.warns(ConvergenceWarning, match="callback"):
         MKLClassifier(gap_tol=1e-8, callback=lambda progress: told.append(progress) or len(told) == 2).fit(X, y)
     assert len(told) == 2
+
+
+def test_a_search_that_stalls_says_what_helps(monkeypatch):
+    X, y = two_classes()
+    monkeypatch.setattr("mercer.solvers.kernel_weights.base.PATIENCE", 1)
+    monkeypatch.setattr("mercer.solvers.kernel_weights.base.STALLED", 0.0)
+    with pytest.warns(ConvergenceWarning, match="Take algorithm='auto' or 'smo', lower tol, or raise gap_tol"):
+        machine = MKLClassifier(norm=2.0, gap_tol=1e-6).fit(X, y)
+    assert machine.weights_result_.status == "stalled"
 
 
 @pytest.mark.parametrize("scheme", ["ovo", "crammer_singer"])

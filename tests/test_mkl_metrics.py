@@ -1,4 +1,4 @@
-"""Margin, radius and spectral ratio of kernels: against machines that have them, and at limits."""
+"""Margin, radius, spectral ratio and alignment of kernels: against machines that have them, and at limits."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,9 @@ from scipy.optimize import minimize
 
 from mercer import SVC
 from mercer.errors import IndefiniteError
-from mercer.gram import MatrixGram, spectrum
+from mercer.gram import MatrixGram, centered_alignment, spectrum
 from mercer.kernels import RBF, Linear
-from mercer.mkl import margin, radius, radius_margin_ratio, spectral_ratio
+from mercer.mkl import margin, radius, radius_margin_ratio, spectral_ratio, target_alignment
 from mercer.selection import RadiusMargin
 from mercer.svm import SVDD
 
@@ -107,6 +107,14 @@ def test_spectral_ratio_is_the_root_of_the_participation_ratio():
     assert narrower == sorted(narrower)
 
 
+def test_alignment_with_the_targets():
+    X, y = two_clouds()
+    K, sign = RBF(gamma=0.2)(X), 2.0 * y - 1.0
+    assert target_alignment(RBF(gamma=0.2), y, X=X) == centered_alignment(K, y)
+    assert target_alignment(np.outer(sign, sign) + 7.0, y) == pytest.approx(1.0, rel=1e-12)  # constants do not matter
+    assert target_alignment("linear", 3.0 * X[:, 0] + 0.5, X=X[:, :1]) == pytest.approx(1.0, rel=1e-12)  # of numbers
+
+
 def test_the_order_of_samples_and_the_names_of_classes_do_not_matter():
     X, y = two_clouds()
     K, order = RBF(gamma=0.3)(X), np.random.default_rng(0).permutation(len(X))
@@ -118,7 +126,8 @@ def test_the_order_of_samples_and_the_names_of_classes_do_not_matter():
 def test_kernels_matrices_and_grams():
     X, y = two_clouds()
     K = RBF(gamma="scale").resolve(X)(X)
-    for metric in (lambda *a, **k: margin(a[0], y, **k), radius, spectral_ratio):
+    of_classes = [lambda *a, metric=metric, **k: metric(a[0], y, **k) for metric in (margin, target_alignment)]
+    for metric in (*of_classes, radius, spectral_ratio):
         values = [metric(K), metric(MatrixGram(K)), metric("rbf", X=X), metric(RBF(gamma="scale"), X=X)]
         np.testing.assert_allclose(values, values[0], rtol=1e-9)
 
@@ -140,6 +149,8 @@ def test_indefinite_matrices_are_refused(metric):
         (lambda: radius(np.ones((2, 3))), "K must be a square matrix"),
         (lambda: radius([[1.0, np.nan], [np.nan, 1.0]]), "K must be finite"),
         (lambda: spectral_ratio(np.zeros((3, 3))), "K must not be zero"),
+        (lambda: target_alignment(np.eye(3), [1, 1, 1]), "y must have at least two classes"),
+        (lambda: target_alignment(RBF(), [0, 1]), "X must be given with a kernel"),
     ],
 )
 def test_bad_input_is_named(call, message):

@@ -1,4 +1,5 @@
 import sys
+from functools import partial
 from inspect import signature
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 import mercer.plots
 from mercer import SVC, SVR, MKLClassifier, MKLOneClass, OneClassSVM
 from mercer.data import Graph, Tree
-from mercer.kernels import RBF, Indexed, Linear
+from mercer.kernels import RBF, FromFunction, Indexed, Linear
 from mercer.plots import (
     ActiveLearningDisplay,
     DecisionDisplay,
@@ -365,6 +366,19 @@ def test_weights_without_scores(two_kernels):
     assert lengths(display.ax_.patches) == two_kernels.weights_.tolist()
     assert display.scores is display.together is display.score_ax_ is None
     assert display.ax_.patches[0].get_facecolor() == to_rgba("C3")
+
+
+def test_matrices_and_functions_have_short_names(plane):
+    X, y = plane
+
+    def products(A, B):
+        return A @ B.T
+
+    half = partial(products)
+    stored = MKLClassifier([Indexed(np.eye(40)), Indexed(X @ X.T)]).fit(np.arange(40), y)
+    assert labels(KernelWeightsDisplay.from_estimator(stored).ax_.yaxis) == ["matrix 0", "matrix 1"]
+    computed = MKLClassifier([FromFunction(products), FromFunction(half), "linear"]).fit(X, y)
+    assert labels(KernelWeightsDisplay.from_estimator(computed).ax_.yaxis) == ["products", repr(half), "Linear()"]
 
 
 def test_the_first_kernel_is_on_top_on_axes_that_are_shared_too():

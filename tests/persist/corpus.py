@@ -95,6 +95,9 @@ MODELS: dict[str, Any] = {
     "logistic": lambda: of_machine(mercer.KernelLogisticRegression(), X, NAMES),
     "lp": lambda: of_machine(mercer.LPClassifier(), X, BINARY),
     "mkl": lambda: of_machine(mercer.MKLClassifier([kernels.RBF(0.3), kernels.Linear()]), X, BINARY),
+    "mkl_own": lambda: of_machine(
+        mercer.MKLClassifier([kernels.RBF(0.3), kernels.Linear()], multi_class="ovr", shared=False), X, NAMES
+    ),
     "models": lambda: (mercer.models.Multinomial([0.5, 0.25, 0.25], alphabet="abc"), None),
     "regularized": lambda: of_machine(mercer.RegularizedRegressor(), X, VALUES),
     "ridge": lambda: of_machine(mercer.KernelRidge(kernels.Matern(length_scale=1.5)), X, VALUES),

@@ -27,7 +27,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.metadata_routing import get_routing_for_object
 
 import mercer
-from mercer import SVC, SVR, KernelRidge
+from mercer import SVC, SVR, KernelRidge, MKLClassifier, RelevanceVectorRegressor
 from mercer.active import ActiveLearner
 from mercer.data import Graph, Sequences, Series, Tree
 from mercer.errors import DamagedFileError, ForeignFileError, ModelFileError, NewerFormatError, UnsavableError
@@ -654,6 +654,40 @@ def test_contents_are_checked_whatever_the_digest_says(path, edit, message):
     edited(path, edit)
     with pytest.raises(ModelFileError, match=message):
         mercer.load(path)
+
+
+OWN = MKLClassifier([RBF(0.3), "linear"], multi_class="ovr", shared=False)
+SEVERAL = RelevanceVectorRegressor([RBF(0.3), "linear"])
+
+
+@pytest.mark.parametrize("machine", [OWN, SEVERAL], ids=["own weights", "several kernels"])
+def test_machines_with_a_list_of_kernels(tmp_path, machine):
+    model = clone(machine).fit(X, np.arange(20) % 3)
+    file = mercer.save(model, tmp_path / "machine.mercer")
+    assert_array_equal(mercer.load(file).predict(X), model.predict(X))
+    assert describe(file)["kernel"] == repr(model.kernel_)
+
+
+@pytest.mark.parametrize(
+    ("machine", "name", "value", "message"),
+    [
+        (OWN, "kernel_", [], "kernel_ must be a list of kernels, got list"),
+        (OWN, "kernel_", [RBF(0.3)], "kernel_ must be 3 kernels, one for each function, got 1"),
+        (OWN, "kernel_", RBF(0.3), "kernel_ must be a list of kernels, got RBF"),
+        (OWN, "kernels_", None, "kernels_ must be a list of kernels, got NoneType"),
+        (OWN, "kernels_", [RBF(0.3), 1.0], "kernels_ must be a list of kernels, got list"),
+        (OWN, "factors_", np.ones(3), r"factors_ must be an array of shape \(2,\), got \(3,\)"),
+        (OWN, "weights_", np.ones((2, 2)), r"weights_ must be an array of shape \(3, 2\), got \(2, 2\)"),
+        (OWN, "weights_", np.ones(2), "kernel_ must be a kernel or 'precomputed', got list"),
+        (SEVERAL, "kernel_", [RBF(0.3), "rbf"], "kernel_ must be a list of kernels, got list"),
+        (SEVERAL, "relevance_kernel_", np.ones(1), "relevance_kernel_ must be an array of shape"),
+    ],
+)
+def test_lists_of_kernels_are_checked(tmp_path, machine, name, value, message):
+    model = clone(machine).fit(X, np.arange(20) % 3)
+    setattr(model, name, value)
+    with pytest.raises(UnsavableError, match=message):
+        mercer.save(model, tmp_path / "machine.mercer")
 
 
 def test_later_formats(path):

@@ -2,7 +2,7 @@
 
 from mercer.mkl.classification import MKLClassifier
 from mercer.mkl.families import Widths, family
-from mercer.mkl.metrics import margin, radius, radius_margin_ratio, spectral_ratio
+from mercer.mkl.metrics import margin, radius, radius_margin_ratio, spectral_ratio, target_alignment
 from mercer.mkl.novelty import MKLOneClass
 from mercer.mkl.paths import WeightsPath, weights_path
 from mercer.mkl.regression import MKLRegressor
@@ -29,5 +29,6 @@ __all__ = [
     "radius_margin_ratio",
     "sdp_weights",
     "spectral_ratio",
+    "target_alignment",
     "weights_path",
 ]

@@ -11,7 +11,7 @@ from sklearn.base import clone, is_classifier, is_outlier_detector
 
 from mercer.gram import Gram, GramStack
 from mercer.gram.stacks import REPAIRS
-from mercer.kernels import Kernel, Linear, Sum, as_kernel
+from mercer.kernels import Indexed, Kernel, Linear, Sum, as_kernel
 from mercer.kernels.samples import n_samples, take
 from mercer.mkl.algorithms import rule_for, solver_for
 from mercer.mkl.families import Widths
@@ -27,6 +27,7 @@ from mercer.problems import (
     WeightSet,
 )
 from mercer.solvers import SMO, BlockDescent, SolverResult, warn_unless_solved
+from mercer.solvers.base import REMEDIES
 from mercer.solvers.kernel_weights import KernelWeightsResult, KernelWeightsSolver, SemiDefinite
 from mercer.svm.base import SupportVectorMachine
 from mercer.threads import n_workers, side_by_side_elsewhere
@@ -37,6 +38,12 @@ __all__ = ["MultipleKernels", "SharedShelf"]
 FOR_MATRICES = "for kernel matrices use [Indexed(K1), Indexed(K2), ...] and give row numbers as X."
 # The part of the largest weight that is added to all when a search begins at the weights of another.
 RESTART = 1e-3
+# What helps a search for weights where it is not what helps a machine.
+SEARCH_REMEDIES = REMEDIES | {
+    "stalled": "Nothing got better. Take algorithm='auto' or 'smo', lower tol, or raise {tol}",
+    "max_iter": "It ran into max_iter. Raise max_iter or {tol}, or fit again with warm_start=True",
+    "max_seconds": "It ran into max_seconds. Raise max_seconds or {tol}, or fit again with warm_start=True",
+}
 
 
 class Shelf:
@@ -174,13 +181,26 @@ class MultipleKernels(SupportVectorMachine):
     def _check_all(self) -> None:
         super()._check_all()
         _ = self.kernel.domain  # refuses what does not go together
+        self._check_matrices()
         self._check_algorithm(self._weight_set([1] * len(self._terms)))
         self._check_rule()
+
+    def _check_matrices(self) -> None:
+        """Refuse stored matrices of different sizes: a row number would not be the same sample in all of them."""
+        terms = enumerate(self._terms)
+        sizes = {k: np.shape(term.K)[0] for k, term in terms if isinstance(term, Indexed) and np.ndim(term.K)}
+        for k, n_rows in sizes.items():
+            if n_rows != sizes[first := min(sizes)]:
+                raise ValueError(
+                    f"kernels must be matrices of the same rows where they are stored, number {k} has {n_rows}, number "
+                    f"{first} has {sizes[first]}."
+                )
 
     def _check_algorithm(self, weights: WeightSet) -> None:
         """Refuse, before anything is computed, an algorithm that does not go with other parameters."""
         solver = self._weights_solver(weights)
-        if solver._simplex_only and not isinstance(weights, Simplex):
+        simplex_only = solver._simplex_only or rule_for(self.algorithm) is not None
+        if simplex_only and not isinstance(weights, Simplex):
             raise ValueError(
                 f"algorithm must not be {self.algorithm!r} where norm, elastic or groups are given: it is for weights "
                 "on the simplex, norm=1 alone; 'auto' takes one for any."
@@ -371,7 +391,9 @@ class MultipleKernels(SupportVectorMachine):
         results = [self.weights_result_] if self._shared else self.weights_result_
         for result in results:
             if self._warns and result.status != "fixed":
-                warn_unless_solved(result, f"The search of {type(self).__name__} for weights")
+                warn_unless_solved(
+                    result, f"The search of {type(self).__name__} for weights", "gap_tol", SEARCH_REMEDIES
+                )
 
 
 def _learn_alone(

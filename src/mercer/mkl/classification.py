@@ -54,8 +54,9 @@ default="ovo"
         the simplex; "alternating", "smo" and, for few samples and with the extra ``conic``, "qclp" for any set. "auto"
         takes "newton" on the simplex (for one objective of several classes "level"), and "alternating" elsewhere.
         "uniform", "alignment", "easy", "div-conv" and "div-dc" take them from a rule, without the machine; these add up
-        to one. "sdp", for `Indexed` kernels of at most 100 rows and with the extra ``conic``, allows weights of either
-        sign: their sum is positive semi-definite on all rows, with a mean diagonal of one.
+        to one, whence they are for ``norm=1`` alone. "sdp", for `Indexed` kernels of at most 100 rows and with the
+        extra ``conic``, allows weights of either sign: their sum is positive semi-definite on all rows, with a mean
+        diagonal of one.
     norm : float >= 1, default=1.0
         The norm of the weights that is at most one. 1 makes them sparse; the larger, the more equal they are, up to
         infinity, where all are one.

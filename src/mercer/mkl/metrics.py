@@ -1,19 +1,16 @@
-"""How good a kernel is, before any machine: margin of the classes, radius of the data, spectral ratio.
-
-The alignment with the targets is `mercer.gram.centered_alignment`.
-"""
+"""How good a kernel is, before any machine: margin of the classes, radius of the data, spectral ratio, alignment."""
 
 from typing import Any
 
 import numpy as np
 
-from mercer.gram import Gram, MatrixGram, center, make_gram
+from mercer.gram import Gram, MatrixGram, center, centered_alignment, make_gram
 from mercer.gram.checks import as_matrix, as_signs, require_definite
 from mercer.kernels import Kernel, as_kernel
 from mercer.problems import DualProblem, enclosing_ball, hull_distance, soft_margin
 from mercer.solvers import SMO, warn_unless_solved
 
-__all__ = ["margin", "radius", "radius_margin_ratio", "spectral_ratio"]
+__all__ = ["margin", "radius", "radius_margin_ratio", "spectral_ratio", "target_alignment"]
 
 # How exactly the squares of margin and radius are known, in units of the variance of the samples.
 TOLERANCE = 1e-8
@@ -173,6 +170,46 @@ def spectral_ratio(K: Any, *, X: Any = None, normalize: bool = True) -> float:
     if not normalize:
         return ratio
     return (ratio - 1.0) / (len(matrix) ** 0.5 - 1.0) if len(matrix) > 1 else 0.0
+
+
+def target_alignment(K: Any, y: Any, *, X: Any = None) -> float:
+    r"""The cosine of the angle between the centred kernel matrix and that of the targets [1]_.
+
+    .. math:: \frac{\langle H K H, Y \rangle_F}{\|H K H\|_F \, \|H Y H\|_F}, \qquad H = I - \tfrac1n 1 1^T
+
+    where Y is the `mercer.gram.ideal_kernel` of y.
+
+    Parameters
+    ----------
+    K : array of shape (n, n), Gram, or Kernel
+        A kernel, or its name, needs X.
+    y : array of shape (n,)
+        Labels of classes, or numbers.
+    X : n samples, default=None
+        Of the kernel.
+
+    Returns
+    -------
+    float
+        From 0 to 1 for a positive semi-definite K.
+
+    See Also
+    --------
+    mercer.gram.centered_alignment : Of two matrices, also with weights of samples.
+    Alignment : The combination of kernels with the largest one.
+
+    References
+    ----------
+    .. [1] C. Cortes, M. Mohri, A. Rostamizadeh, Algorithms for learning kernels based on centered alignment, JMLR 13,
+       2012.
+
+    Examples
+    --------
+    >>> from mercer.mkl import target_alignment
+    >>> round(target_alignment("linear", [0, 0, 1, 1], X=[[0.0], [1.0], [4.0], [5.0]]), 6)  # 16 / 17
+    0.941176
+    """
+    return centered_alignment(_matrix(K, X), y)
 
 
 def _matrix(K: Any, X: Any) -> np.ndarray:

@@ -31,9 +31,9 @@ class MKLOneClass(MultipleKernels, Hyperplane):
         How the weights are learnt, see the guide: "newton", "level", "silp", "simple", "projected" and "nesterov" on
         the simplex; "alternating", "smo" and, for few samples and with the extra ``conic``, "qclp" for any set. "auto"
         takes "newton" on the simplex and "alternating" elsewhere.
-        "uniform" gives all the same, with a sum of one. "sdp", for `Indexed` kernels of at most 100 rows and with the
-        extra ``conic``, allows weights of either sign: their sum is positive semi-definite on all rows, with a mean
-        diagonal of one.
+        "uniform" gives all the same, with a sum of one, for ``norm=1`` alone. "sdp", for `Indexed` kernels of at most
+        100 rows and with the extra ``conic``, allows weights of either sign: their sum is positive semi-definite on all
+        rows, with a mean diagonal of one.
     norm : float >= 1, default=1.0
         The norm of the weights that is at most one. 1 makes them sparse; the larger, the more equal they are, up to
         infinity, where all are one.

@@ -9,8 +9,10 @@ from sklearn.base import BaseEstimator
 from mercer.kernels import Kernel
 from mercer.kernels.samples import n_samples
 from mercer.machines import KernelMachine, Labelled, Machine
+from mercer.mkl.base import MultipleKernels
 from mercer.multiclass import Plan, Scheme
 from mercer.parameters import check_parameters
+from mercer.rvm.base import RelevanceVectorMachine
 from mercer.svm.linear import LinearMachine
 
 __all__ = ["check_value"]
@@ -58,13 +60,33 @@ def _check_expansion(machine: Any) -> None:
         if machine.kernel_ != "precomputed":
             raise ValueError(f"kernel_ must be a kernel or 'precomputed', got {machine.kernel_!r}.")
         return
-    if not isinstance(machine.kernel_, Kernel):
+    if isinstance(machine, MultipleKernels) and machine.weights_.ndim == 2:
+        _check_own_weights(machine, n_functions)
+    elif isinstance(machine, RelevanceVectorMachine) and machine._several:
+        _check_kernels("kernel_", machine.kernel_)
+        _check_array("relevance_kernel_", machine.relevance_kernel_, (n_support,), "iu")
+    elif not isinstance(machine.kernel_, Kernel):
         raise ValueError(f"kernel_ must be a kernel or 'precomputed', got {type(machine.kernel_).__name__}.")
     vectors = machine.support_vectors_
     if machine._vectors():
         _table("support_vectors_", vectors, n_support, getattr(machine, "n_features_in_", None))
     elif n_samples(vectors) != n_support:
         raise ValueError(f"support_vectors_ must be {n_support} samples, got {n_samples(vectors)}.")
+
+
+def _check_own_weights(machine: Any, n_functions: int) -> None:
+    """A weighted sum of kernels for every function, computed from the kernels."""
+    _check_kernels("kernels_", machine.kernels_)
+    _check_kernels("kernel_", machine.kernel_)
+    if len(machine.kernel_) != n_functions:
+        raise ValueError(f"kernel_ must be {n_functions} kernels, one for each function, got {len(machine.kernel_)}.")
+    _check_array("weights_", machine.weights_, (n_functions, len(machine.kernels_)))
+    _check_array("factors_", machine.factors_, (len(machine.kernels_),))
+
+
+def _check_kernels(name: str, kernels: Any) -> None:
+    if not isinstance(kernels, list) or not kernels or not all(isinstance(kernel, Kernel) for kernel in kernels):
+        raise ValueError(f"{name} must be a list of kernels, got {type(kernels).__name__}.")
 
 
 def _check_classes(machine: Any) -> None:

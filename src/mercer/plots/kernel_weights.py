@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.kernels import FromFunction, Indexed, Kernel
 from mercer.mkl.base import MultipleKernels
 from mercer.plots.base import Display, require_pyplot
 
@@ -102,7 +103,8 @@ class KernelWeightsDisplay(Display):
             None: no scores.
         y : array of shape (n,), default=None
         names : sequence of str, default=None
-            Of the kernels; None: as they are written.
+            Of the kernels; None: as they are written, or the name of the function, or "matrix" with the number of the
+            kernel.
         cv : int or splitter, default=5
             How scores are cross-validated; weights are learnt anew in every fold.
         score_name : str, default="score"
@@ -123,7 +125,7 @@ class KernelWeightsDisplay(Display):
         weights = machine.weights_
         if weights.ndim != 1:
             raise ValueError(f"machine must have one weight for each kernel, got weights_ of shape {weights.shape}.")
-        names = list(map(repr, machine.kernels_)) if names is None else list(names)
+        names = [_name(k, kernel) for k, kernel in enumerate(machine.kernels_)] if names is None else list(names)
         if len(names) != len(weights):
             raise ValueError(f"names must have one for each of {len(weights)} kernels, got {len(names)}.")
         if X is None:
@@ -171,3 +173,12 @@ class KernelWeightsDisplay(Display):
                 color="C1",
                 bbox={"facecolor": ax.get_facecolor(), "edgecolor": "none", "pad": 0.5},
             )
+
+
+def _name(k: int, kernel: Kernel) -> str:
+    """What stands at the bars of a kernel: one line, also where it holds a matrix or a function."""
+    if isinstance(kernel, Indexed):
+        return f"matrix {k}"
+    if isinstance(kernel, FromFunction):
+        return getattr(kernel.function, "__name__", repr(kernel.function))
+    return repr(kernel)

@@ -3,7 +3,7 @@
 import math
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
@@ -454,13 +454,13 @@ class Outcome(Protocol):
     def n_iter(self) -> int: ...
 
 
-def warn_unless_solved(result: Outcome, owner: str, tol: str = "tol") -> None:
+def warn_unless_solved(result: Outcome, owner: str, tol: str = "tol", remedies: Mapping[str, str] = REMEDIES) -> None:
     """The one place where a status becomes a warning; `tol` is the parameter of the owner that says when to end."""
     if result.status == "solved":
         return
     warn_caller(
         f"{owner} did not reach a proved optimum (status {result.status}): violation {result.violation:.3g}, "
         f"duality gap {result.gap:.3g} after {result.n_iter} iterations. "
-        f"{REMEDIES[result.status].format(tol=tol)}.",
+        f"{remedies[result.status].format(tol=tol)}.",
         ConvergenceWarning,
     )

@@ -12,6 +12,9 @@ DEPTH, NEARLY_ALIKE = 6, 1e-8
 LARGEST_FALL = 0.1
 # What kernels of weight zero begin with, in parts of the largest: they would stay there.
 REVIVED = 1e-3
+# Steps are slow when the gap has not fallen to this part within so many; weights that rise are then lifted to REVIVED,
+# to ten times as much when steps are slow again, and no higher than this.
+SLOW, SLOW_STEPS, HIGHEST = 0.9, 10, 0.1
 
 
 class Alternating(KernelWeightsSolver):
@@ -32,7 +35,8 @@ class Alternating(KernelWeightsSolver):
     come near the optimum slowly for p near 1, and on sets with corners, whose weights of zero they never quite reach.
     So the last few of them are combined into the point at which, were the step a linear function, it would not move at
     all: Anderson's mixing [2]_, of the roots of the weights. Where that does not lower the objective, the plain step,
-    which always does, is taken instead.
+    which always does, is taken instead. A weight that has fallen far too low would rise again by a few per cent a step:
+    where the gap hardly falls, it is lifted.
 
     References
     ----------
@@ -52,6 +56,7 @@ def alternate(search: Search) -> None:
     missing = (at.weights == 0) & (at.energies > 0)
     if missing.any() and search.status is None:
         at = search.try_weights(weights.scaled(np.where(missing, REVIVED * at.weights.max(), at.weights)))
+    lifts = _Lifts()
     while search.status is None:
         squares = 2.0 * at.weights**2 * at.energies
         if not squares.any():
@@ -59,6 +64,11 @@ def alternate(search: Search) -> None:
         plain = weights.cheapest(squares)
         if np.array_equal(plain, at.weights):
             return
+        lifted = lifts.lifted(search.upper - search.lower, at.weights, plain)
+        if lifted is not None:
+            steps = _Steps()
+            at = search.try_weights(weights.scaled(lifted))
+            continue
         steps.add(at.weights, plain)
         mixed = steps.mixed()
         after = search.try_weights(plain if mixed is None else weights.scaled(mixed))
@@ -66,6 +76,24 @@ def alternate(search: Search) -> None:
             steps = _Steps()
             after = search.try_weights(plain)
         at = after
+
+
+class _Lifts:
+    """Where steps are slow, weights that have fallen far too low and rise again."""
+
+    def __init__(self) -> None:
+        self._gap, self._n_slow, self._height = np.inf, 0, REVIVED
+
+    def lifted(self, gap: float, before: np.ndarray, after: np.ndarray) -> np.ndarray | None:
+        """The weights after a plain step, those that rise lifted; None where there is no need, or none to lift."""
+        if gap <= SLOW * self._gap:
+            self._gap, self._n_slow = gap, 0
+        self._n_slow += 1
+        if self._n_slow <= SLOW_STEPS:
+            return None
+        low, self._height, self._n_slow = self._height * after.max(), min(10.0 * self._height, HIGHEST), 0
+        rising = (before < after) & (after < low)
+        return np.where(rising, low, after) if rising.any() else None
 
 
 class _Steps:
@@ -88,5 +116,7 @@ class _Steps:
         moves = after - before
         shares = np.linalg.lstsq(np.diff(moves, axis=0).T, moves[-1], rcond=NEARLY_ALIKE)[0]
         mixed = after[-1] - shares @ np.diff(after, axis=0)
-        # No weight falls much faster than by the last plain step: it might be missed.
-        return np.maximum(mixed, np.sqrt(LARGEST_FALL) * after[-1]) ** 2
+        # No weight falls much faster than by the last plain step: it might be missed. And none falls that this step has
+        # raised: one that grows from nearly zero would not move at zero either, so that mixing takes it back there.
+        falls = after[-1] <= before[-1]
+        return np.maximum(mixed, np.where(falls, np.sqrt(LARGEST_FALL), 1.0) * after[-1]) ** 2

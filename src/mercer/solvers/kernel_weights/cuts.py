@@ -5,6 +5,7 @@ from scipy.optimize import linprog, minimize
 
 from mercer.problems import Simplex
 from mercer.solvers.kernel_weights.base import Search, Trial, relative
+from mercer.threads import one_blas_thread
 
 __all__ = ["Cuts"]
 
@@ -103,7 +104,8 @@ class Cuts:
             return -(0.5 * float((d - near) @ (d - near)) + float(mu @ short)), -short
 
         bounds = [(0.0, None)] * len(need)
-        found = minimize(dual, np.zeros(len(need)), jac=True, bounds=bounds, method="L-BFGS-B", options=EXACT)
+        with one_blas_thread():
+            found = minimize(dual, np.zeros(len(need)), jac=True, bounds=bounds, method="L-BFGS-B", options=EXACT)
         d = simplex.project(near + found.x @ S)
         above, room = float((need - S @ d).max()), float((need - S @ inside).max())
         if above > 0 and room < 0:
