@@ -237,6 +237,8 @@ def test_what_was_there_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch):
     with pytest.raises(IsADirectoryError, match="is a folder"):
         write_text(tmp_path, "")
 
+    half = ">a x\nac\n>b\ngt\n"
+    assert read_fasta(stream(half), partial=True)[1].tolist() == ["x", None]
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
 @pytest.mark.parametrize("writer", [lambda path: write_text(path, "x"), lambda path: save(RBF(), path)])

@@ -213,6 +213,31 @@ def test_sequences(mercer, tmp_path):
     assert mercer("train", "bare.fasta").code == 3
 
 
+def test_words_of_headers_are_the_truth_only_where_they_can_be(mercer, tmp_path):
+    headers = [f">s{k}" for k in range(20)]
+    words = ["coding" if k % 2 else "other" for k in range(20)]
+
+    def written(name, ends):
+        lines = [
+            f"{h} {e}\n{'ac' * 5 if k % 2 else 'gt' * 5}\n" for k, (h, e) in enumerate(zip(headers, ends, strict=True))
+        ]
+        (tmp_path / name).write_text("".join(lines))
+        return name
+
+    assert mercer("train", written("t.fasta", words), "-o", "m.mercer", "-q").code == 0
+    said = mercer("predict", "m.mercer", "t.fasta")
+    assert said.code == 0 and said.err.startswith("error ")
+    for ends in (
+        ["a hypothetical protein"] * 20,  # descriptions
+        [*words[:10], *[""] * 10],
+        [*words[:19], "unknown"],
+    ):
+        said = mercer("predict", "m.mercer", written("new.fasta", ends))
+        assert (said.code, said.err) == (0, "") and len(rows_of(said.out)) == 20
+    (tmp_path / "labels.txt").write_text("".join(f"s{k} {word}\n" for k, word in enumerate(words)))
+    assert mercer("predict", "m.mercer", "new.fasta", "--labels", "labels.txt").err.startswith("error ")
+
+
 def test_graphs(mercer, tmp_path):
     rng = np.random.default_rng(1)
     folder = tmp_path / "RINGS"

@@ -110,7 +110,11 @@ def _fasta(samples: Samples, target: str | None) -> str:
         texts, labels = texts_of[name].tolist(), None if target is None else samples.X[target]
     else:
         raise CommandError(f"{samples.source} has vectors, FASTA files hold sequences.", DATA)
-    ends = [""] * len(texts) if labels is None else [f" {label}" for label in np.asarray(labels).tolist()]
+    ends = (
+        [""] * len(texts)
+        if labels is None
+        else ["" if label is None else f" {label}" for label in np.asarray(labels).tolist()]
+    )
     return "".join(f">s{k}{end}\n{text}\n" for k, (text, end) in enumerate(zip(texts, ends, strict=True), 1))
 
 

@@ -47,6 +47,8 @@ def predict_file(
     if samples.kind == "table":
         samples = with_kinds(samples, kinds, source, reading)
     samples = _truth(samples, target, getattr(preparation, "target", None))
+    if samples.kind == "text" and reading.labels is None:
+        samples = replace(samples, y=_told(samples.y, machine))
     if samples.kind == "vectors" and width is not None:
         samples = _with_width(samples, width, model)
     try:
@@ -93,6 +95,19 @@ def _truth(samples: Samples, target: str | None, usual: str | None) -> Samples:
         return samples
     name = target or str(usual)
     return replace(samples, y=target_of(samples.X, name), target=name)
+
+
+def _told(words: np.ndarray | None, machine: Any) -> np.ndarray | None:
+    """The last words of headers where they are the truth, and no descriptions: all are classes, or all numbers."""
+    known = getattr(machine, "classes_", None)
+    if words is None or None in words.tolist():
+        return None
+    if known is not None:
+        return words if set(words.tolist()) <= set(map(str, known.tolist())) else None
+    try:
+        return words.astype(np.float64)
+    except ValueError:
+        return None
 
 
 def _with_width(samples: Samples, width: int, model: str) -> Samples:

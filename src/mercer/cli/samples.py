@@ -129,8 +129,8 @@ def read_samples(
         y = y.astype(np.int64) if (y == np.round(y)).all() and np.abs(y).max() < 2**53 else y
         return Samples("vectors", X.toarray() if dense else X, y, name)
     if kind == "fasta":
-        sequences, y, _ = read_fasta(source, reading.labels)
-        y = None if y is None else np.array(y, dtype=str)
+        sequences, y, _ = read_fasta(source, reading.labels, partial=not needs_target)
+        y = None if y is None else y if None in y.tolist() else np.array(y, dtype=str)
         return Samples("text", sequences, _needed(y, needs_target, name, "labels; --labels FILE gives them"), name)
     table = _read_table(source, reading)
     if target is None:
