@@ -127,6 +127,7 @@ reading_options = options(
     ),
     click.option("--delimiter", help="What stands between the fields of a table. [default: found]"),
     click.option("--header/--no-header", default=None, help="Whether the first line has names. [default: found]"),
+    click.option("--decimal", type=click.Choice([".", ","]), help="What stands before decimals. [default: .]"),
     click.option("--labels", type=File, help="The labels of the sequences of a FASTA file: a name and a label a line."),
     click.option("--numeric", multiple=True, metavar="COLUMN", help="This column holds numbers."),
     click.option("--categorical", multiple=True, metavar="COLUMN", help="This column holds categories."),
@@ -207,7 +208,7 @@ def reading_of(values: dict[str, Any]) -> Reading:
     """Take what concerns the file out of the options of a command."""
     kinds = {name: kind for kind in ("numeric", "categorical", "text") for name in values.pop(kind)}
     kinds |= dict.fromkeys(values.pop("ignore"), "identifier")
-    known = {name: values.pop(name) for name in ("delimiter", "header", "labels", "missing")}
+    known = {name: values.pop(name) for name in ("delimiter", "header", "decimal", "labels", "missing")}
     delimiter = known.pop("delimiter")
     delimiter = {"tab": "\t", "\\t": "\t"}.get(delimiter, delimiter)
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '\r\n"'):

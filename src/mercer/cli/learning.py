@@ -19,7 +19,7 @@ from mercer.cli.recipes import Recipe, check_targets, default_kernel, grid_for, 
 from mercer.cli.samples import (
     Samples,
     check_texts,
-    leaving_out,
+    reading_for,
     missing_columns,
     read_samples,
     split,
@@ -117,7 +117,7 @@ def learn(wish: Wish) -> Lesson:
 
 def _test_samples(wish: Wish, samples: Samples, kinds: dict[str, str]) -> Samples:
     width = samples.X.shape[1] if samples.kind == "vectors" else None
-    reading = replace(leaving_out(wish.reading, kinds), n_features=width)
+    reading = replace(reading_for(wish.reading, kinds), n_features=width)
     held = read_samples(str(wish.test_data), reading, wish.target, needs_target=not wish.novelty)
     if held.kind != samples.kind:
         raise CommandError(f"{samples.source} and {held.source} are different kinds of files.", USAGE)

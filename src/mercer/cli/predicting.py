@@ -14,7 +14,7 @@ from mercer.cli.judging import judge
 from mercer.cli.learning import machine_of
 from mercer.cli.models import check_fits, load_model
 from mercer.cli.outcomes import GOOD, MODEL, USAGE, CommandError, check_folder
-from mercer.cli.samples import Samples, leaving_out, read_samples, standard_input, target_of, with_kinds
+from mercer.cli.samples import Samples, read_samples, reading_for, standard_input, target_of, with_kinds
 from mercer.cli.wishes import Reading
 from mercer.data.files import write_text
 from mercer.data.svmlight import shortest
@@ -41,7 +41,7 @@ def predict_file(
     kinds = getattr(preparation, "kinds_", {})
     width = getattr(preparation or machine, "n_features_in_", None)
     source = standard_input() if data == "-" else data
-    reading = leaving_out(reading, kinds)
+    reading = reading_for(reading, kinds)
     samples = read_samples(source, reading, None, needs_target=False)
     check_fits(learnt, samples, model)
     if samples.kind == "table":

@@ -24,10 +24,10 @@ from mercer.kernels.samples import n_samples, take
 __all__ = [
     "Samples",
     "check_texts",
-    "leaving_out",
     "missing_columns",
     "near",
     "read_samples",
+    "reading_for",
     "split",
     "standard_input",
     "target_of",
@@ -146,6 +146,7 @@ def _check_options(reading: Reading, target: str | None, kind: str, name: str) -
     """Refuse options that say nothing of a file of this format: whoever gives them means something else."""
     if kind != "table":
         options: dict[str, Any] = {"--target": target, "--delimiter": reading.delimiter, "--header": reading.header}
+        options |= {"--decimal": reading.decimal}
         options |= {"--missing": reading.missing or None, **{f"--{own}": own for own in reading.kinds.values()}}
         given = [option.replace("identifier", "ignore") for option, value in options.items() if value is not None]
         if given:
@@ -159,8 +160,9 @@ def _read_table(source: Any, reading: Reading) -> Columns:
         "delimiter": reading.delimiter,
         "header": reading.header,
         "missing": reading.missing or MISSING,
+        "decimal": reading.decimal or ".",
     }
-    kinds = {**dict.fromkeys(reading.left_out, "identifier"), **reading.kinds}
+    kinds = {**reading.known, **reading.kinds}
     try:
         table: Columns = read_table(source, kinds=kinds, **options)
     except FormatError:
@@ -168,7 +170,8 @@ def _read_table(source: Any, reading: Reading) -> Columns:
     except ValueError:  # a name that is not there
         if hasattr(source, "seek"):
             source.seek(0)
-        table = read_table(source, **options)
+        left_out = {name: kind for name, kind in kinds.items() if kind == "identifier"}
+        table = read_table(source, kinds=left_out, **options)
     for column, own in reading.kinds.items():
         if column not in table:
             option = "ignore" if own == "identifier" else own
@@ -176,9 +179,9 @@ def _read_table(source: Any, reading: Reading) -> Columns:
     return table
 
 
-def leaving_out(reading: Reading, kinds: Mapping[str, str]) -> Reading:
+def reading_for(reading: Reading, kinds: Mapping[str, str]) -> Reading:
     """How to read a file for a model that has learnt from columns of these kinds."""
-    return replace(reading, left_out=tuple(name for name, kind in kinds.items() if kind == "identifier"))
+    return replace(reading, known={name: kind for name, kind in kinds.items() if kind != "numeric"})
 
 
 def with_kinds(samples: Samples, kinds: Mapping[str, str], source: str | io.BytesIO, reading: Reading) -> Samples:
