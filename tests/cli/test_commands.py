@@ -430,6 +430,24 @@ def test_what_is_ignored_may_hold_anything(mercer, tmp_path):
     assert mercer("predict", "m.mercer", "t.csv").code == 0
     assert mercer("train", "t.csv", "-t", "class", "--ignore", "b", "--test-data", "t.csv").code == 0
     (tmp_path / "new.csv").write_text("x,class\n1,a\n2,b\n")
+def test_decimal_commas(mercer, tmp_path):
+    rows = "".join(f"{k % 7},5;{k % 3},{k % 2};{'ab'[k % 2]}\n" for k in range(40))
+    (tmp_path / "t.csv").write_text(f"x;code;class\n{rows}")
+    said = mercer("train", "t.csv", "-t", "class")
+    assert said.code == 3 and "t.csv, line 2: column 'x': '0,5' has a decimal comma" in said.err
+    said = mercer("train", "t.csv", "-t", "class", "--decimal", ",", "--json")
+    assert said.code == 0 and said.json["data"]["columns"] == {"x": "numeric", "code": "numeric"}
+    asked = ["--categorical", "code", "--text", "x", "-o", "m.mercer", "-q"]
+    assert mercer("train", "t.csv", "-t", "class", *asked).code == 0
+    said = mercer("predict", "m.mercer", "t.csv")  # the model knows that these are no numbers
+    assert said.code == 0 and said.err.startswith("error 0.0 %")
+    (tmp_path / "v.svm").write_text("1 1:2\n-1 1:3\n")
+    said = mercer("train", "v.svm", "--decimal", ",")
+    assert said.code == 2 and "--decimal is for tables" in said.err
+    said = mercer("train", "t.csv", "-t", "class", "--decimal", ",", "--delimiter", ",")
+    assert said.code == 2 and "--decimal and --delimiter are both ','" in said.err
+
+
     assert mercer("predict", "m.mercer", "new.csv").code == 0
 
 

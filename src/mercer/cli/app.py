@@ -213,6 +213,8 @@ def reading_of(values: dict[str, Any]) -> Reading:
     delimiter = {"tab": "\t", "\\t": "\t"}.get(delimiter, delimiter)
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '\r\n"'):
         raise CommandError(f"--delimiter must be one character, or 'tab', got {delimiter!r}.", USAGE)
+    if delimiter is not None and delimiter == known["decimal"]:
+        raise CommandError(f"--decimal and --delimiter are both {delimiter!r}.", USAGE)
     return Reading(format=values.pop("format_"), kinds=kinds, delimiter=delimiter, **known)
 
 
