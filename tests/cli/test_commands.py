@@ -154,6 +154,15 @@ def test_other_machines_and_refit(mercer):
     assert mercer("train", IONOSPHERE, "-t", "class", "--test", 0, "--json").json["test"] is None
 
 
+@pytest.mark.parametrize("machine", ["RelevanceVectorRegressor", "GaussianProcessRegressor"])
+def test_a_local_optimum_is_a_good_end(mercer, tmp_path, machine):
+    rng = np.random.default_rng(0)
+    lines = [f"{a},{b},{a + b * b + rng.normal(0, 0.1)}" for a, b in rng.normal(size=(40, 2))]
+    (tmp_path / "t.csv").write_text("a,b,y\n" + "\n".join(lines) + "\n")
+    said = mercer("train", "t.csv", "-t", "y", "--machine", machine, "--json")
+    assert (said.code, said.json["certificate"]["status"]) == (0, "local")
+
+
 def test_unsolved_is_a_code_of_its_own(mercer):
     said = mercer("train", IONOSPHERE, "-t", "class", "-p", "max_iter=1", "--json")
     assert said.code == 5 and said.json["certificate"]["status"] == "max_iter" and "warning" in said.err
@@ -421,15 +430,6 @@ def test_test_data_has_the_columns_and_kinds_of_the_training(mercer, tmp_path):
     assert "20 rows of t.csv; 2 of new.csv to test on\n" in said.out
 
 
-def test_what_is_ignored_may_hold_anything(mercer, tmp_path):
-    rows = "".join(f"{k % 7},{k},{'ab'[k % 2]}\n" for k in range(40))
-    (tmp_path / "t.csv").write_text(f"x,b,class\n{rows}3,foo,a\n")
-    assert "'foo' is no number" in mercer("train", "t.csv", "-t", "class").err
-    said = mercer("train", "t.csv", "-t", "class", "--ignore", "b", "-o", "m.mercer", "--json")
-    assert said.code == 0 and said.json["data"]["columns"] == {"x": "numeric", "b": "identifier"}
-    assert mercer("predict", "m.mercer", "t.csv").code == 0
-    assert mercer("train", "t.csv", "-t", "class", "--ignore", "b", "--test-data", "t.csv").code == 0
-    (tmp_path / "new.csv").write_text("x,class\n1,a\n2,b\n")
 def test_decimal_commas(mercer, tmp_path):
     rows = "".join(f"{k % 7},5;{k % 3},{k % 2};{'ab'[k % 2]}\n" for k in range(40))
     (tmp_path / "t.csv").write_text(f"x;code;class\n{rows}")
@@ -448,6 +448,15 @@ def test_decimal_commas(mercer, tmp_path):
     assert said.code == 2 and "--decimal and --delimiter are both ','" in said.err
 
 
+def test_what_is_ignored_may_hold_anything(mercer, tmp_path):
+    rows = "".join(f"{k % 7},{k},{'ab'[k % 2]}\n" for k in range(40))
+    (tmp_path / "t.csv").write_text(f"x,b,class\n{rows}3,foo,a\n")
+    assert "'foo' is no number" in mercer("train", "t.csv", "-t", "class").err
+    said = mercer("train", "t.csv", "-t", "class", "--ignore", "b", "-o", "m.mercer", "--json")
+    assert said.code == 0 and said.json["data"]["columns"] == {"x": "numeric", "b": "identifier"}
+    assert mercer("predict", "m.mercer", "t.csv").code == 0
+    assert mercer("train", "t.csv", "-t", "class", "--ignore", "b", "--test-data", "t.csv").code == 0
+    (tmp_path / "new.csv").write_text("x,class\n1,a\n2,b\n")
     assert mercer("predict", "m.mercer", "new.csv").code == 0
 
 

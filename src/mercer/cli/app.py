@@ -23,7 +23,7 @@ Exit codes:
   2    the command was not understood
   3    a data file is wrong: its line is named
   4    a model file is wrong, or does not fit the data
-  5    the solver did not reach a proved optimum
+  5    the solver stopped before it had reached an optimum
   130  interrupted (Ctrl-C); nothing is half-written"""
 
 

@@ -31,6 +31,10 @@ from mercer.selection import Tuned
 __all__ = ["Lesson", "learn", "machine_of"]
 
 
+# How solvers end well. Problems that are not convex have a "local" optimum; "given" is without anything to search for.
+SOLVED = ("solved", "local", "given")
+
+
 @dataclass(frozen=True)
 class Lesson:
     """What was learnt."""
@@ -110,7 +114,7 @@ def learn(wish: Wish) -> Lesson:
         "times": {name.replace(" ", "_"): value for name, value in times.items()},
         "model": wish.output,
     }
-    solved = getattr(getattr(machine, "result_", None), "status", "solved") == "solved"
+    solved = getattr(getattr(machine, "result_", None), "status", "solved") in SOLVED
     rows = _rows(content, judged, machine, times, search)
     return Lesson(model, search, content, rows, GOOD if solved else UNSOLVED)
 
