@@ -292,6 +292,16 @@ def test_convert_models(mercer, tmp_path):
     mercer("train", IONOSPHERE, "-t", "class", "-o", "t.mercer", "-q")
     said = mercer("convert", "t.mercer", "t.model")
     assert said.code == 4 and "prepares its samples" in said.err and not (tmp_path / "t.model").exists()
+    text = (fixtures / "s0_t2.model").read_text()
+    (tmp_path / "damaged.model").write_text(text.replace("1:-1.061", "1:x"))
+    for command in (
+        ["predict", "damaged.model", fixtures / "classes.svm"],
+        ["inspect", "damaged.model"],
+        ["convert", "damaged.model", "d.mercer"],
+        ["libsvm", "predict", fixtures / "classes.svm", "damaged.model", "out"],
+    ):
+        said = mercer(*command)
+        assert said.code == 4 and "damaged.model, line 10: 'x'" in said.err
     assert mercer("convert", IONOSPHERE, "x.xyz").code == 2
     assert mercer("convert", "m.mercer", "m.csv").code == 2
 

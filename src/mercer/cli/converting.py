@@ -10,11 +10,11 @@ from scipy.sparse import issparse
 
 import mercer
 from mercer.cli.learning import machine_of
-from mercer.cli.models import is_libsvm, is_mercer
+from mercer.cli.models import is_libsvm, is_mercer, load_model
 from mercer.cli.outcomes import DATA, GOOD, MODEL, USAGE, CommandError, check_folder
 from mercer.cli.samples import Samples, read_samples
 from mercer.cli.wishes import Reading
-from mercer.compat.libsvm import read_model, write_model
+from mercer.compat.libsvm import write_model
 from mercer.data import write_svmlight
 from mercer.data.files import replacing, suffix_of, write_text
 from mercer.data.svmlight import shortest
@@ -32,7 +32,7 @@ def convert_file(source: str, destination: str, target: str | None, reading: Rea
     if source != "-" and Path(source).is_file():
         if is_libsvm(source):
             _wanted(suffix, (".mercer",), destination)
-            mercer.save(read_model(source), destination)
+            mercer.save(load_model(source), destination)
             return GOOD
         if is_mercer(source):
             _wanted(suffix, (".model",), destination)
