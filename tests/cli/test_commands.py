@@ -247,6 +247,41 @@ def test_words_of_headers_are_the_truth_only_where_they_can_be(mercer, tmp_path)
     assert mercer("predict", "m.mercer", "new.fasta", "--labels", "labels.txt").err.startswith("error ")
 
 
+def test_samples_keep_their_names(mercer, mixed, tmp_path):
+    assert mercer("train", mixed, "-t", "ill", "-o", "m.mercer", "-q").code == 0
+    said = mercer("predict", "m.mercer", mixed)
+    assert said.out.startswith("id,prediction\n") and [row["id"] for row in rows_of(said.out)] == list(
+        map(str, range(60))
+    )
+    assert mercer("predict", "m.mercer", mixed, "--json").json["names"] == list(map(str, range(60)))
+    mixed.write_text(mixed.read_text().replace("\n1,", "\n0,"))  # twice the same: no name
+    assert mercer("predict", "m.mercer", mixed).out.startswith("prediction\n")
+    (tmp_path / "s.csv").write_text("name,sequence,class\ngene a,acgt,x\ngene b,ggta,y\n")
+    assert mercer("convert", "s.csv", "s.fasta", "-t", "class").code == 0
+    assert (tmp_path / "s.fasta").read_text() == ">gene_a x\nacgt\n>gene_b y\nggta\n"
+    for name in ("back.csv", "again.fasta"):
+        assert mercer("convert", "s.fasta", name).code == 0
+    assert (tmp_path / "back.csv").read_text() == "id,sequence,class\ngene_a,acgt,x\ngene_b,ggta,y\n"
+    assert (tmp_path / "again.fasta").read_text() == (tmp_path / "s.fasta").read_text()
+    (tmp_path / "half.fasta").write_text(">a x\nac\n>b\ngt\n")
+    assert mercer("convert", "half.fasta", "half.csv").code == 0
+    assert (tmp_path / "half.csv").read_text() == "id,sequence,class\na,ac,x\nb,gt,\n"
+    said = mercer("convert", IONOSPHERE, "i.fasta")
+    assert said.code == 3 and "has no column of sequences; --text COLUMN says which it is" in said.err
+    said = mercer("convert", IONOSPHERE, "i.svm")
+    assert said == (0, "", "'class' by number: 0 is 'bad', 1 is 'good'\n")
+
+
+def test_new_categories_are_named(mercer, tmp_path):
+    rows = "".join(f"{k},q{k % 2},{'ab'[k % 2]}\n" for k in range(20))
+    (tmp_path / "t.csv").write_text(f"x,z,class\n{rows}")
+    assert mercer("train", "t.csv", "-t", "class", "-o", "m.mercer", "-q").code == 0
+    (tmp_path / "new.csv").write_text("x,z\n1,q1\n2,lila\n3,\n")
+    said = mercer("predict", "m.mercer", "new.csv")
+    assert (said.code, said.err) == (0, "new.csv: 'z' has 1 value ('lila') that the training had not\n")
+    assert mercer("predict", "m.mercer", "new.csv", "-q").err == ""
+
+
 def test_graphs(mercer, tmp_path):
     rng = np.random.default_rng(1)
     folder = tmp_path / "RINGS"

@@ -14,10 +14,19 @@ from mercer.cli.judging import judge
 from mercer.cli.learning import machine_of
 from mercer.cli.models import check_fits, load_model
 from mercer.cli.outcomes import GOOD, MODEL, USAGE, CommandError, check_folder
-from mercer.cli.samples import Samples, read_samples, reading_for, standard_input, target_of, with_kinds
+from mercer.cli.samples import (
+    Samples,
+    named_by,
+    read_samples,
+    reading_for,
+    standard_input,
+    target_of,
+    with_kinds,
+)
 from mercer.cli.wishes import Reading
 from mercer.data.files import write_text
 from mercer.data.svmlight import shortest
+from mercer.selection.tables import as_category
 
 __all__ = ["predict_file"]
 
@@ -45,7 +54,9 @@ def predict_file(
     samples = read_samples(source, reading, None, needs_target=False)
     check_fits(learnt, samples, model)
     if samples.kind == "table":
-        samples = with_kinds(samples, kinds, source, reading)
+        samples = named_by(with_kinds(samples, kinds, source, reading), (n for n in kinds if kinds[n] == "identifier"))
+        if not quiet:
+            _tell_new_categories(samples, preparation)
     samples = _truth(samples, target, getattr(preparation, "target", None))
     if samples.kind == "text" and reading.labels is None:
         samples = replace(samples, y=_told(samples.y, machine))
@@ -71,11 +82,11 @@ def predict_file(
         judged = judge(task, y, predicted)
     if as_json:
         lists = {name: np.asarray(values).tolist() for name, values in columns.items()}
-        report.told(
-            {"model": model, "data": samples.source, **lists, "test": None if judged is None else asdict(judged)}
-        )
+        names = next((values.tolist() for values in samples.names.values()), None)
+        test = None if judged is None else asdict(judged)
+        report.told({"model": model, "data": samples.source, "names": names, **lists, "test": test})
         return GOOD
-    text = _as_csv(columns)
+    text = _as_csv(samples.names | columns)
     if output is None:
         sys.stdout.write(text)
     else:
@@ -84,6 +95,16 @@ def predict_file(
         name = "novel" if judged.name == "outside" else "error"
         print(f"{name} {report.error_words(judged)}", file=sys.stderr)
     return GOOD
+
+
+def _tell_new_categories(samples: Samples, preparation: Any) -> None:
+    """Name what is in no category of the training: it counts as none of them."""
+    for name, known in preparation.categories_.items():
+        new = sorted({as_category(value) for value in samples.X[name].tolist()} - {"", *known})
+        if new:
+            shown = ", ".join(map(repr, new[:3])) + (", ..." if len(new) > 3 else "")
+            some = f"{len(new)} value{'s' * (len(new) != 1)}"
+            print(f"{samples.source}: {name!r} has {some} ({shown}) that the training had not", file=sys.stderr)
 
 
 def _truth(samples: Samples, target: str | None, usual: str | None) -> Samples:

@@ -6,7 +6,7 @@ import math
 import re
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from mercer.cli.outcomes import DATA, USAGE, CommandError
 from mercer.cli.wishes import Reading
 from mercer.data import Columns, column_kinds, read_fasta, read_svmlight, read_table, read_tu_dortmund
 from mercer.data.files import name_of, read_bytes, suffix_of
-from mercer.data.tables import MISSING
+from mercer.data.tables import IDENTIFIERS, MISSING
 from mercer.errors import FormatError
 from mercer.kernels.samples import n_samples, take
 
@@ -25,6 +25,7 @@ __all__ = [
     "Samples",
     "check_texts",
     "missing_columns",
+    "named_by",
     "near",
     "read_samples",
     "reading_for",
@@ -54,6 +55,8 @@ class Samples:
     y: np.ndarray | None
     source: str
     target: str | None = None
+    names: dict[str, np.ndarray] = field(default_factory=dict)
+    """What the samples are called, and the name of the column that says so; empty where they have no names."""
 
     def __len__(self) -> int:
         return n_samples(self.X)
@@ -75,7 +78,8 @@ class Samples:
 
     def taken(self, rows: np.ndarray) -> "Samples":
         """Some of them."""
-        return replace(self, X=take(self.X, rows), y=None if self.y is None else self.y[rows])
+        y, names = None if self.y is None else self.y[rows], take(self.names, rows)
+        return replace(self, X=take(self.X, rows), y=y, names=names)
 
     def task(self) -> str:
         """What is to be learnt: classes, or values, or what is usual."""
@@ -129,9 +133,10 @@ def read_samples(
         y = y.astype(np.int64) if (y == np.round(y)).all() and np.abs(y).max() < 2**53 else y
         return Samples("vectors", X.toarray() if dense else X, y, name)
     if kind == "fasta":
-        sequences, y, _ = read_fasta(source, reading.labels, partial=not needs_target)
+        sequences, y, names = read_fasta(source, reading.labels, partial=not needs_target)
         y = None if y is None else y if None in y.tolist() else np.array(y, dtype=str)
-        return Samples("text", sequences, _needed(y, needs_target, name, "labels; --labels FILE gives them"), name)
+        y = _needed(y, needs_target, name, "labels; --labels FILE gives them")
+        return Samples("text", sequences, y, name, names={"id": np.array(names, dtype=object)})
     table = _read_table(source, reading)
     if target is None:
         if needs_target:
@@ -215,6 +220,15 @@ def absent(values: np.ndarray) -> np.ndarray:
 def _others(gone: np.ndarray) -> str:
     n = int(gone.sum()) - 1
     return f" (and in {n} other row{'s' * (n != 1)})" if n else ""
+
+
+def named_by(samples: Samples, columns: Iterable[str]) -> Samples:
+    """A table with names from the first of these columns whose values all differ, "id" and the like before others."""
+    known = sorted(
+        (name for name in columns if name in samples.X), key=lambda own: own.strip().lower() not in IDENTIFIERS
+    )
+    name = next((own for own in known if len(set(map(str, samples.X[own].tolist()))) == len(samples)), None)
+    return samples if name is None else replace(samples, names={name: samples.X[name]})
 
 
 def missing_columns(samples: Samples, kinds: Mapping[str, str], whose: str) -> str | None:

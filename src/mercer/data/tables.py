@@ -13,7 +13,7 @@ from mercer.data.files import name_of, read_bytes, read_text, suffix_of
 from mercer.errors import FormatError
 from mercer.extras import require
 
-__all__ = ["KINDS", "MISSING", "Columns", "column_kinds", "read_table"]
+__all__ = ["IDENTIFIERS", "KINDS", "MISSING", "Columns", "column_kinds", "read_table"]
 
 # What stands for a value that is not known.
 MISSING = frozenset({"", "?", "NA", "N/A", "NaN", "nan", "NULL", "null"})
