@@ -1,6 +1,7 @@
 """Readers of files: what they give, and that whatever a file holds, errors are named."""
 
 import csv
+import errno
 import gzip
 import io
 import os
@@ -69,7 +70,7 @@ def test_decimal_commas():
     assert read_table(stream(text), kinds={"a": "categorical"})["a"].tolist() == ["1,5", "-0,25", ",5"]
     assert read_table(stream("a;b\n1,5;1\nx;1\ny;1\n"))["a"].tolist() == ["1,5", "x", "y"]
     for wrong in ({"decimal": ";"}, {"decimal": ",", "delimiter": ","}):
-        with pytest.raises(ValueError, match="decimal must be '.' or ','"):
+        with pytest.raises(ValueError, match=r"decimal must be '\.' or ','"):
             read_table(stream(text), **wrong)
 
 
@@ -285,3 +286,12 @@ def test_errors_travel():
     error = pickle.loads(pickle.dumps(FormatError("is wrong.", "t.csv", 3)))
     assert (str(error), error.path, error.line) == ("t.csv, line 3: is wrong.", "t.csv", 3)
     assert str(FormatError("is wrong.")) == "is wrong."
+
+
+def test_the_name_that_was_given_is_the_one_in_errors(tmp_path, monkeypatch):
+    def fail(*_):
+        raise PermissionError(errno.EACCES, "Permission denied", "a name that nobody has given")
+
+    monkeypatch.setattr("mercer.data.files.os.open", fail)
+    with pytest.raises(PermissionError, match=r"Permission denied: '.*t\.txt'"):
+        write_text(tmp_path / "t.txt", "text")
