@@ -10,12 +10,13 @@ import click
 
 import mercer
 from mercer.cli.libsvm import libsvm
-from mercer.cli.outcomes import DATA, FAILED, GOOD, INTERRUPTED, MODEL, USAGE, CommandError, check_folder
+from mercer.cli.outcomes import DATA, FAILED, GOOD, INTERRUPTED, MODEL, USAGE, CommandError, check_folder, interrupted
 from mercer.cli.wishes import FORMATS, Reading, Wish
 from mercer.errors import FormatError, ModelFileError
 
 __all__ = ["mercer_command", "run"]
 
+INTERRUPTION = "Interrupted; nothing has been written."
 CODES = """\b
 Exit codes:
   0    all is well
@@ -46,7 +47,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         error.show()
         return USAGE
     except (click.Abort, KeyboardInterrupt):
-        return _failed("Interrupted; nothing has been written.", INTERRUPTED)
+        return _failed(INTERRUPTION, INTERRUPTED)
     except CommandError as error:
         return _failed(str(error), error.code)
     except FormatError as error:
@@ -62,6 +63,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except MemoryError:
         return _failed("There is not enough memory for this.", FAILED)
     except Exception as error:
+        if interrupted(error):
+            return _failed(INTERRUPTION, INTERRUPTED)
         if os.environ.get("MERCER_TRACEBACK"):
             raise
         name = "" if isinstance(error, ValueError | ImportError) else f"{type(error).__name__}: "
