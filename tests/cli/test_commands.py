@@ -109,6 +109,8 @@ def test_novelty(mercer):
     assert said.code == 0 and said.json["machine"] == "OneClassSVM" and said.json["test"]["name"] == "outside"
     assert said.json["data"]["columns"]["class"] == "identifier"
     assert mercer("train", IONOSPHERE, "--novelty", "--json").json["parameters"] == {"nu": 0.1}
+    said = mercer("train", IONOSPHERE, "--novelty", "-t", "class")
+    assert said.out.startswith("task              novelty, without 'class'\n")
     told = mercer("predict", "n.mercer", IONOSPHERE)
     assert {row["prediction"] for row in rows_of(told.out)} == {"1", "-1"} and told.err.startswith("novel ")
 
@@ -300,7 +302,8 @@ def test_graphs(mercer, tmp_path):
     assert told["data"]["kind"] == "graphs" and "WeisfeilerLehman" in told["kernel"] and told["test"]["wrong"] == 0
     assert mercer("predict", "r.mercer", folder, "-q").code == 0
     (folder / "RINGS_A.txt").write_text("1, 2\n2, 900\n")
-    assert mercer("train", folder).code == 3
+    said = mercer("train", folder)
+    assert said.code == 3 and said.err.startswith(f"mercer: {folder / 'RINGS_A.txt'}, line 2: ")
 
 
 def test_standard_input(mercer, monkeypatch):
@@ -400,8 +403,9 @@ def test_bad_files(mercer, tmp_path, name, content, reason):
             2,
             "no machine 'SVR' for classification; there are AnalyticCenterMachine",
         ),
-        (["-t", "class", "--task", "regression"], 3, "Values are numbers"),
-        (["-t", "class", "-k", "Spectrum(3)"], 1, "Spectrum works on strings"),
+        (["-t", "class", "--task", "regression"], 3, "ionosphere.csv has 'bad': use --task"),
+        (["-t", "class", "-k", "Spectrum(3)"], 2, "ionosphere.csv has numbers."),
+        (["-t", "result"], 2, "ionosphere.csv has no column 'result'; perhaps 'class'."),
         (["-t", "class", "-o", "nowhere/m.mercer"], 2, "There is no folder"),
         (["-t", "class", "--numeric", "nix"], 2, "ionosphere.csv has no column 'nix'; there are 'V1', 'V2'"),
         (["-t", "class", "--ignore", "v17"], 2, "has no column 'v17'; did you mean 'V17'"),
@@ -424,6 +428,61 @@ def test_bad_wishes(mercer, arguments, code, reason):
     said = mercer("train", IONOSPHERE, *arguments)
     assert (said.code, said.out) == (code, "")
     assert reason in said.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--grid", "foo=1,2"], "SVC has no parameter 'foo'; there are"),
+        (["--grid", "kernel__gama=1,2"], "SVC has no parameter 'kernel__gama'; did you mean 'kernel__gamma'"),
+        (["--grid", "C=1,-1"], "C must be a float > 0, got -1"),
+        (["--grid", "C=1,much"], "C must be a float > 0, got 'much'"),
+        (["--grid", "kernel__gamma=-1"], "gamma must be a float >= 0"),
+        (["--scoring", "acuracy"], "There is no score 'acuracy'; did you mean 'accuracy'"),
+    ],
+)
+def test_bad_searches(mercer, arguments, reason):
+    said = mercer("tune", IONOSPHERE, "-t", "class", *arguments)
+    assert (said.code, said.out) == (2, "") and reason in said.err
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "kernel", "reason"),
+    [
+        ("t.csv", "note,class\nabcd,a\nbcda,b\ncabd,a\ndcba,b\n", "RBF()", "works on vectors; t.csv has texts."),
+        ("t.csv", "x,class\n1,a\n2,b\n3,a\n4,b\n", "WeisfeilerLehman()", "works on graphs; t.csv has numbers."),
+        ("t.fasta", ">a x\nac\n>b y\nca\n>c x\nac\n>d y\nca\n", "RBF()", "works on vectors; t.fasta has sequences."),
+        ("t.svm", "1 1:1\n2 1:2\n" * 2, "On('x', RBF())", "works on columns of a table; t.svm has vectors."),
+    ],
+)
+def test_kernels_on_files_of_other_kinds(mercer, tmp_path, name, content, kernel, reason):
+    (tmp_path / name).write_text(content)
+    said = mercer("train", name, "-k", kernel, *(["-t", "class"] if name == "t.csv" else []))
+    assert said.code == 2 and reason in said.err
+
+
+def test_tables_with_nothing_to_learn_from(mercer, tmp_path):
+    (tmp_path / "t.csv").write_text("class\na\nb\na\nb\n")
+    said = mercer("train", "t.csv", "-t", "class")
+    assert said.code == 3 and "t.csv has no column to learn from: 'class' is the target." in said.err
+    (tmp_path / "t.csv").write_text("id,class\n1,a\n2,b\n3,a\n4,b\n")
+    said = mercer("train", "t.csv", "-t", "class")
+    assert said.code == 3 and "no column to learn from: 'id' is left out and 'class' is the target." in said.err
+
+
+def test_a_truth_of_other_classes_is_none(mercer, tmp_path):
+    rows = [f"{k},q{k % 2},{'ab'[k % 2]}" for k in range(20)]
+    (tmp_path / "t.csv").write_text("x,z,class\n" + "\n".join(rows) + "\n")
+    assert mercer("train", "t.csv", "-t", "class", "-o", "m.mercer", "-q").code == 0
+    said = mercer("predict", "m.mercer", "t.csv", "-t", "z")
+    assert (said.code, said.out) == (3, "")
+    assert "The column 'z' of t.csv has none of the model's classes, 'a', 'b', but 'q0'." in said.err
+    (tmp_path / "new.csv").write_text("x,z,class\n1,q1,unknown\n2,q0,unknown\n")
+    said = mercer("predict", "m.mercer", "new.csv")
+    assert said.code == 0 and len(rows_of(said.out)) == 2 and said.err.endswith("but 'unknown'. Nothing is judged.\n")
+    assert mercer("train", "t.csv", "-t", "x", "--task", "regression", "-o", "r.mercer", "-q").code == 0
+    said = mercer("predict", "r.mercer", "t.csv", "-t", "class")
+    assert said.code == 3 and "The column 'class' of t.csv has no numbers to compare with, but 'a'." in said.err
 
 
 def test_models_that_do_not_fit(mercer, mixed, tmp_path):

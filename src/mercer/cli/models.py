@@ -7,15 +7,11 @@ from typing import Any
 
 import mercer
 from mercer.cli.outcomes import MODEL, CommandError
-from mercer.cli.samples import Samples, missing_columns
+from mercer.cli.samples import DOMAINS, WORDS, Samples, missing_columns
 from mercer.compat.libsvm import read_model
 from mercer.errors import FormatError
 
 __all__ = ["check_fits", "is_libsvm", "is_mercer", "load_model", "of_models"]
-
-# What kernels may work on, for each kind of file.
-DOMAINS = {"vectors": ("vectors", "categories", "permutations", "indices"), "text": ("strings",), "graphs": ("graphs",)}
-WORDS = {"vectors": "vectors", "text": "sequences", "graphs": "graphs"}
 
 
 def is_libsvm(path: str) -> bool:

@@ -13,7 +13,7 @@ from mercer.cli import report
 from mercer.cli.judging import judge
 from mercer.cli.learning import machine_of
 from mercer.cli.models import check_fits, load_model
-from mercer.cli.outcomes import GOOD, MODEL, USAGE, CommandError, check_folder
+from mercer.cli.outcomes import DATA, GOOD, MODEL, USAGE, CommandError, check_folder
 from mercer.cli.samples import (
     Samples,
     named_by,
@@ -75,11 +75,16 @@ def predict_file(
         columns |= _named("probability", learnt.predict_proba(samples.X), machine)
     task = "classification" if is_classifier(machine) else "novelty" if is_outlier_detector(machine) else "regression"
     judged = None
-    if task == "novelty" or samples.y is not None:
-        y = samples.y
-        if task == "classification" and y is not None and y.dtype.kind != predicted.dtype.kind:
-            y, predicted = y.astype(str), predicted.astype(str)
-        judged = judge(task, y, predicted)
+    if task == "novelty":
+        judged = judge(task, None, predicted)
+    elif samples.y is not None:
+        if reason := _no_truth(samples, machine, task):
+            if target is not None or reading.labels is not None:
+                raise CommandError(reason, DATA)
+            if not quiet:
+                print(f"{reason} Nothing is judged.", file=sys.stderr)
+        else:
+            judged = judge(task, *_alike(samples.y, predicted))
     if as_json:
         lists = {name: np.asarray(values).tolist() for name, values in columns.items()}
         names = next((values.tolist() for values in samples.names.values()), None)
@@ -116,6 +121,27 @@ def _truth(samples: Samples, target: str | None, usual: str | None) -> Samples:
         return samples
     name = target or str(usual)
     return replace(samples, y=target_of(samples.X, name), target=name)
+
+
+def _no_truth(samples: Samples, machine: Any, task: str) -> str | None:
+    """Why the targets of a file cannot be those of the machine; None if they can."""
+    y = np.asarray(samples.y)
+    where = f"The column {samples.target!r} of {samples.source}" if samples.target else samples.source
+    first = y.ravel()[0].item()
+    if task == "regression":
+        return None if y.dtype.kind in "biuf" else f"{where} has no numbers to compare with, but {first!r}."
+    y, known = _alike(y, machine.classes_)
+    if np.isin(y, known).any():
+        return None
+    shown = ", ".join(repr(name) for name in known[:5].tolist()) + (", ..." if len(known) > 5 else "")
+    return f"{where} has none of the model's classes, {shown}, but {first!r}."
+
+
+def _alike(some: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Classes that can be compared: numbers as numbers, all else as words."""
+    if some.dtype.kind in "iuf" and others.dtype.kind in "iuf":
+        return some, others
+    return some.astype(str), others.astype(str)
 
 
 def _told(words: np.ndarray | None, machine: Any) -> np.ndarray | None:

@@ -22,7 +22,10 @@ from mercer.errors import FormatError
 from mercer.kernels.samples import n_samples, take
 
 __all__ = [
+    "DOMAINS",
+    "WORDS",
     "Samples",
+    "check_columns",
     "check_texts",
     "missing_columns",
     "named_by",
@@ -42,6 +45,13 @@ SUFFIXES = {
 }
 # Integers with at most so many different values are classes, unless there are hardly more samples than that.
 MOST_CLASSES = 20
+# What kernels may work on, for each kind of file.
+DOMAINS = {
+    "vectors": ("vectors", "categories", "permutations", "indices", "series"),
+    "text": ("strings",),
+    "graphs": ("graphs",),
+}
+WORDS = {"vectors": "vectors", "text": "sequences", "graphs": "graphs"}
 LIKELY_TARGETS = ("class", "target", "label", "y", "outcome")
 
 
@@ -212,6 +222,15 @@ def check_texts(samples: Samples, kinds: Mapping[str, str]) -> None:
             raise samples.X.error(reason, int(gone.argmax()))
 
 
+def check_columns(samples: Samples, kinds: Mapping[str, str]) -> None:
+    """Refuse a table in which there is nothing to learn from."""
+    if samples.kind == "table" and all(kind == "identifier" for kind in kinds.values()):
+        left_out = [repr(name) for name in kinds]
+        reason = f"{', '.join(left_out)} {'is' if len(left_out) == 1 else 'are'} left out" if left_out else ""
+        reason += f"{' and ' if reason else ''}{samples.target!r} is the target" if samples.target else ""
+        raise CommandError(f"{samples.source} has no column to learn from: {reason}.", DATA)
+
+
 def absent(values: np.ndarray) -> np.ndarray:
     """Which values are missing."""
     return np.array([value is None or value != value for value in values.tolist()], dtype=bool)
@@ -249,6 +268,8 @@ def read_graphs(path: str) -> tuple[list[Any], np.ndarray | None]:
         raise CommandError(
             f"{error} A folder must be a set of graphs in the format of the TU Dortmund collection.", DATA
         ) from error
+    except FormatError:  # it names a file of the folder
+        raise
     except ValueError as error:
         raise FormatError(str(error), path) from error
 
@@ -276,7 +297,9 @@ def guess_format(source: Any) -> str:
 def target_of(table: Columns, target: str) -> np.ndarray:
     """The column that is to be learnt: classes as strings or integers, or values."""
     if target not in table:
-        raise CommandError(f"{table.source} has no column {target!r}; {near(target, table)}", USAGE)
+        likely = [] if _close(target, table) else _likely_targets(table)
+        hint = f"perhaps {likely[0]!r}." if likely else near(target, table)
+        raise CommandError(f"{table.source} has no column {target!r}; {hint}", USAGE)
     values = table[target]
     gone = absent(values)
     if gone.any():
@@ -292,16 +315,23 @@ def target_of(table: Columns, target: str) -> np.ndarray:
 def near(name: str, names: Iterable[str]) -> str:
     """Names that someone may have meant, as the second half of a sentence."""
     names = list(names)
-    lower = {known.lower(): known for known in names}
-    found = [lower[low] for low in difflib.get_close_matches(name.lower(), lower, n=3, cutoff=0.5)]
-    if found:
+    if found := _close(name, names):
         return f"did you mean {' or '.join(map(repr, found))}?"
     shown = ", ".join(map(repr, names[:12]))
     return f"there are {shown} and {len(names) - 12} others." if len(names) > 12 else f"there are {shown}."
 
 
+def _close(name: str, names: Iterable[str]) -> list[str]:
+    lower = {known.lower(): known for known in names}
+    return [lower[low] for low in difflib.get_close_matches(name.lower(), lower, n=3, cutoff=0.5)]
+
+
+def _likely_targets(table: Columns) -> list[str]:
+    return [name for name in table if name.lower() in LIKELY_TARGETS]
+
+
 def _suggested(table: Columns) -> str:
-    likely = [name for name in table if name.lower() in LIKELY_TARGETS] or list(table)[-1:]
+    likely = _likely_targets(table) or list(table)[-1:]
     return f"perhaps {likely[0]!r}. Without a target, --novelty learns what is usual."
 
 
