@@ -1,6 +1,7 @@
 """Readers of files: what they give, and that whatever a file holds, errors are named."""
 
 import csv
+import errno
 import gzip
 import io
 import os
@@ -45,15 +46,38 @@ def test_columns_and_lines():
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ("a;b\n1;2,5\n", "t.csv"),
-        ("a\tb\n1\t2,5\n", "t.tsv"),
-        ("a|b\n1|2,5\n", "t.txt"),
+        ("a;b\n1;x,y\n", "t.csv"),
+        ("a\tb\n1\tx,y\n", "t.tsv"),
+        ("a|b\n1|x,y\n", "t.txt"),
         ("\ufeffa,b\r\n1,2;5\r\n", "t.csv"),
     ],
 )
 def test_delimiters_are_found(text, name):
     table = read_table(stream(text, name))
     assert list(table) == ["a", "b"] and table["a"].tolist() == [1]
+
+
+def test_decimal_commas():
+    text = "a;b;c\n1,5;2;x\n-0,25;3;y\n,5;4;x\n"
+    table = read_table(stream(text), decimal=",")
+    assert table["a"].tolist() == [1.5, -0.25, 0.5] and table["b"].dtype == np.int64
+    assert list(read_table(stream("1,5;2\n2,5;3\n"), decimal=",")) == ["V1", "V2"]
+    assert read_table(stream("a\n1.5\n1.234,5\n"), decimal=",")["a"].tolist() == ["1.5", "1.234,5"]
+    with pytest.raises(FormatError, match=r"line 2: column 'a': '1,5' has a decimal comma; decimal=',' .* 'text'"):
+        read_table(stream(text))
+    with pytest.raises(FormatError, match=r"line 2: column 'a': '1,5' has a decimal comma; .*reads it\."):
+        read_table(stream(text), kinds={"a": "numeric"})
+    assert read_table(stream(text), kinds={"a": "categorical"})["a"].tolist() == ["1,5", "-0,25", ",5"]
+    assert read_table(stream("a;b\n1,5;1\nx;1\ny;1\n"))["a"].tolist() == ["1,5", "x", "y"]
+    for wrong in ({"decimal": ";"}, {"decimal": ",", "delimiter": ","}):
+        with pytest.raises(ValueError, match=r"decimal must be '\.' or ','"):
+            read_table(stream(text), **wrong)
+
+
+def test_fields_may_be_long():
+    limit = csv.field_size_limit()
+    assert len(read_table(stream(f"a,b\n{'acgt' * 50_000},1\n"))["a"][0]) == 200_000
+    assert csv.field_size_limit() == limit
 
 
 def test_headers_are_found():
@@ -101,6 +125,10 @@ def test_parquet_types(tmp_path):
     table = read_table(tmp_path / "t.parquet")
     assert np.isnan(table["n"][1]) and np.isnan(table["i"][1]) and table["c"].tolist() == ["u", "v"]
     assert table["t"].tolist() == ["true", "false"]
+    large = {"u": np.array([2**64 - 1, 1], dtype=np.uint64), "i": pd.array([2**60 + 1, None], "Int64")}
+    pd.DataFrame(large).to_parquet(tmp_path / "large.parquet")
+    table = read_table(tmp_path / "large.parquet")
+    assert table["u"].tolist() == [2.0**64, 1.0] and table["i"][0] == 2.0**60
     pd.DataFrame({"d": pd.to_datetime(["2020-01-01"])}).to_parquet(tmp_path / "d.parquet")
     with pytest.raises(FormatError, match="column 'd' has values of type timestamp"):
         read_table(tmp_path / "d.parquet")
@@ -210,6 +238,8 @@ def test_fasta_labels(tmp_path):
     assert read_fasta(stream(text))[0] == ["acgt", "GG"] and read_fasta(stream(text))[1].tolist() == ["x", "y"]
     _sequences, y, names = read_fasta(stream(">a\nac\n>b\ngt\n"))
     assert y is None and names == ["a", "b"]
+    half = ">a x\nac\n>b\ngt\n"
+    assert read_fasta(stream(half), partial=True)[1].tolist() == ["x", None]
     labels = stream("# name label\nb,2\na 1\n", "labels.txt")
     assert read_fasta(stream(">a\nac\n>b\ngt\n"), labels)[1].tolist() == ["1", "2"]
     with pytest.raises(FormatError, match=r"t.fa, line 3: the sequence 'b' has no label in labels.txt"):
@@ -256,3 +286,12 @@ def test_errors_travel():
     error = pickle.loads(pickle.dumps(FormatError("is wrong.", "t.csv", 3)))
     assert (str(error), error.path, error.line) == ("t.csv, line 3: is wrong.", "t.csv", 3)
     assert str(FormatError("is wrong.")) == "is wrong."
+
+
+def test_the_name_that_was_given_is_the_one_in_errors(tmp_path, monkeypatch):
+    def fail(*_):
+        raise PermissionError(errno.EACCES, "Permission denied", "a name that nobody has given")
+
+    monkeypatch.setattr("mercer.data.files.os.open", fail)
+    with pytest.raises(PermissionError, match=r"Permission denied: '.*t\.txt'"):
+        write_text(tmp_path / "t.txt", "text")

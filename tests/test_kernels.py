@@ -334,6 +334,28 @@ def test_histograms_are_not_negative():
                 kernel(form(np.abs(X)), form(Y))
 
 
+@pytest.mark.parametrize(
+    "kernel",
+    [RBF(0.5), Linear(), Laplacian(0.5), Intersection(), Chi2(0.5), kernels.Cosine(), kernels.Tanimoto()],
+    ids=lambda kernel: type(kernel).__name__,
+)
+def test_numbers_of_features_may_be_anything(kernel, rng):
+    """Hashed words: sixteen rows over all features, as they once were spread, would not fit into any memory."""
+    narrow = csr_array(rng.random((50, 40)) * (rng.random((50, 40)) < 0.3))
+    numbers = np.sort(rng.choice(2**31 - 2, 40, replace=False)).astype(np.int32)
+    wide = csr_array((narrow.data, numbers[narrow.indices], narrow.indptr), shape=(50, 2**31 - 1))
+    for rows, others in [(wide, None), (wide, wide[:20]), (wide[:3], wide[3:5])]:
+        known = [
+            None
+            if own is None
+            else csr_array((own.data, np.searchsorted(numbers, own.indices), own.indptr), shape=(own.shape[0], 40))
+            for own in (rows, others)
+        ]
+        assert_array_equal(kernel(rows, others), kernel(*known))
+    v = rng.normal(size=(20, 2))
+    assert_array_equal(kernel.dot(wide, wide[:20], v), kernel.dot(narrow, narrow[:20], v))
+
+
 def test_many_features_and_large_sparse_rows():
     wide = csr_array(([1.0, 2.0, 3.0], ([0, 0, 1], [5, 99_999, 99_999])), shape=(2, 100_000))
     assert_array_equal(Linear()(wide), [[5.0, 6.0], [6.0, 9.0]])

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "kernels.hpp"
@@ -55,7 +56,7 @@ struct RowBlock {
 template <class T>
 struct TileScratch {
   std::vector<T> panel, norms;
-  std::vector<double> spread;      // sparse: `spread_rows` rows over all features
+  std::vector<double> spread;      // sparse: `spread_rows` rows over the features of the columns
   std::vector<double> entries;     // of one of them
   double alone[spread_rows] = {};  // t(x, 0) of these rows
   std::vector<T> block;            // values of a block of rows against some columns
@@ -137,14 +138,17 @@ class Vectors {
     pack(panel, scratch.panel.data(), spec_.needs_norms() ? scratch.norms.data() : nullptr);
   }
 
-  // Spread sparse rows first, first + 1, ... over all features; call `gather_up` when their tiles are done.
+  // Spread sparse rows first, first + 1, ... over the features of the columns; call `gather_up` when their tiles are
+  // done.
   void spread(const RowBlock<T>& block, std::size_t first, TileScratch<T>& scratch) const {
-    scratch.spread.resize(samples_.features * spread_rows, 0.0);
+    scratch.spread.resize((renumbered_ ? known_.size() : samples_.features) * spread_rows, 0.0);
     for (std::size_t r = 0; r < spread_rows; ++r) {
       scratch.entries.clear();
       if (first + r < block.size()) {
         for_each_entry(block.samples, block.ids[first + r], [&](std::size_t feature, double x) {
-          scratch.spread[feature * spread_rows + r] = x;
+          if (const std::size_t place = place_of(feature); place != nowhere) {
+            scratch.spread[place * spread_rows + r] = x;
+          }
           scratch.entries.push_back(x);
         });
       }
@@ -154,8 +158,11 @@ class Vectors {
 
   void gather_up(const RowBlock<T>& block, std::size_t first, TileScratch<T>& scratch) const {
     for (std::size_t r = 0; r < spread_rows && first + r < block.size(); ++r) {
-      for_each_entry(block.samples, block.ids[first + r],
-                     [&](std::size_t feature, double) { scratch.spread[feature * spread_rows + r] = 0.0; });
+      for_each_entry(block.samples, block.ids[first + r], [&](std::size_t feature, double) {
+        if (const std::size_t place = place_of(feature); place != nowhere) {
+          scratch.spread[place * spread_rows + r] = 0.0;
+        }
+      });
     }
   }
 
@@ -313,6 +320,23 @@ class Vectors {
       norms_.resize(n_panels() * width);
       for (std::size_t c = 0; c < size(); ++c) norms_[c] = T(squared_norm(ids_[c]));
     }
+    // Hashed words have millions of numbers, most of them in no column: rows that are spread need room for the others.
+    renumbered_ = samples_.features / 4 > entry_features_.size();
+    if (!renumbered_) return;
+    known_ = entry_features_;
+    std::sort(known_.begin(), known_.end());
+    known_.erase(std::unique(known_.begin(), known_.end()), known_.end());
+    for (std::int32_t& feature : entry_features_) {
+      feature = static_cast<std::int32_t>(place_of(static_cast<std::size_t>(feature)));
+    }
+  }
+
+  // Where a feature of a row is spread: `nowhere` if no column has it.
+  std::size_t place_of(std::size_t feature) const {
+    if (!renumbered_) return feature;
+    const auto found = std::lower_bound(known_.begin(), known_.end(), static_cast<std::int32_t>(feature));
+    if (found == known_.end() || static_cast<std::size_t>(*found) != feature) return nowhere;
+    return static_cast<std::size_t>(found - known_.begin());
   }
 
   double sparse_measure(const TileScratch<T>& scratch, std::size_t r, std::size_t column) const {
@@ -332,7 +356,11 @@ class Vectors {
   Samples samples_;
   std::vector<std::size_t> ids_;
   std::vector<T> panels_, norms_;
-  // Sparse columns: entries, where each column's begin, and t(0, y) of every column.
+  static constexpr std::size_t nowhere = std::numeric_limits<std::size_t>::max();
+  // Sparse columns: entries, where each column's begin, and t(0, y) of every column. Where most features are in no
+  // column, `known_` has the others, in their order, and entries have their places in it.
+  bool renumbered_ = false;
+  std::vector<std::int32_t> known_;
   std::vector<std::int32_t> entry_features_;
   std::vector<double> entry_values_, alone_;
   std::vector<std::int64_t> starts_;

@@ -109,6 +109,8 @@ def test_novelty(mercer):
     assert said.code == 0 and said.json["machine"] == "OneClassSVM" and said.json["test"]["name"] == "outside"
     assert said.json["data"]["columns"]["class"] == "identifier"
     assert mercer("train", IONOSPHERE, "--novelty", "--json").json["parameters"] == {"nu": 0.1}
+    said = mercer("train", IONOSPHERE, "--novelty", "-t", "class")
+    assert said.out.startswith("task              novelty, without 'class'\n")
     told = mercer("predict", "n.mercer", IONOSPHERE)
     assert {row["prediction"] for row in rows_of(told.out)} == {"1", "-1"} and told.err.startswith("novel ")
 
@@ -152,6 +154,15 @@ def test_other_machines_and_refit(mercer):
     said = mercer("train", IONOSPHERE, "-t", "class", "--machine", "lssvc", "--json", "--refit", "-o", "m.mercer")
     assert said.code == 0 and said.json["machine"] == "LSSVC" and said.json["data"]["n_train"] == 351
     assert mercer("train", IONOSPHERE, "-t", "class", "--test", 0, "--json").json["test"] is None
+
+
+@pytest.mark.parametrize("machine", ["RelevanceVectorRegressor", "GaussianProcessRegressor"])
+def test_a_local_optimum_is_a_good_end(mercer, tmp_path, machine):
+    rng = np.random.default_rng(0)
+    lines = [f"{a},{b},{a + b * b + rng.normal(0, 0.1)}" for a, b in rng.normal(size=(40, 2))]
+    (tmp_path / "t.csv").write_text("a,b,y\n" + "\n".join(lines) + "\n")
+    said = mercer("train", "t.csv", "-t", "y", "--machine", machine, "--json")
+    assert (said.code, said.json["certificate"]["status"]) == (0, "local")
 
 
 def test_unsolved_is_a_code_of_its_own(mercer):
@@ -213,6 +224,66 @@ def test_sequences(mercer, tmp_path):
     assert mercer("train", "bare.fasta").code == 3
 
 
+def test_words_of_headers_are_the_truth_only_where_they_can_be(mercer, tmp_path):
+    headers = [f">s{k}" for k in range(20)]
+    words = ["coding" if k % 2 else "other" for k in range(20)]
+
+    def written(name, ends):
+        lines = [
+            f"{h} {e}\n{'ac' * 5 if k % 2 else 'gt' * 5}\n" for k, (h, e) in enumerate(zip(headers, ends, strict=True))
+        ]
+        (tmp_path / name).write_text("".join(lines))
+        return name
+
+    assert mercer("train", written("t.fasta", words), "-o", "m.mercer", "-q").code == 0
+    said = mercer("predict", "m.mercer", "t.fasta")
+    assert said.code == 0 and said.err.startswith("error ")
+    for ends in (
+        ["a hypothetical protein"] * 20,  # descriptions
+        [*words[:10], *[""] * 10],
+        [*words[:19], "unknown"],
+    ):
+        said = mercer("predict", "m.mercer", written("new.fasta", ends))
+        assert (said.code, said.err) == (0, "") and len(rows_of(said.out)) == 20
+    (tmp_path / "labels.txt").write_text("".join(f"s{k} {word}\n" for k, word in enumerate(words)))
+    assert mercer("predict", "m.mercer", "new.fasta", "--labels", "labels.txt").err.startswith("error ")
+
+
+def test_samples_keep_their_names(mercer, mixed, tmp_path):
+    assert mercer("train", mixed, "-t", "ill", "-o", "m.mercer", "-q").code == 0
+    said = mercer("predict", "m.mercer", mixed)
+    assert said.out.startswith("id,prediction\n") and [row["id"] for row in rows_of(said.out)] == list(
+        map(str, range(60))
+    )
+    assert mercer("predict", "m.mercer", mixed, "--json").json["names"] == list(map(str, range(60)))
+    mixed.write_text(mixed.read_text().replace("\n1,", "\n0,"))  # twice the same: no name
+    assert mercer("predict", "m.mercer", mixed).out.startswith("prediction\n")
+    (tmp_path / "s.csv").write_text("name,sequence,class\ngene a,acgt,x\ngene b,ggta,y\n")
+    assert mercer("convert", "s.csv", "s.fasta", "-t", "class").code == 0
+    assert (tmp_path / "s.fasta").read_text() == ">gene_a x\nacgt\n>gene_b y\nggta\n"
+    for name in ("back.csv", "again.fasta"):
+        assert mercer("convert", "s.fasta", name).code == 0
+    assert (tmp_path / "back.csv").read_text() == "id,sequence,class\ngene_a,acgt,x\ngene_b,ggta,y\n"
+    assert (tmp_path / "again.fasta").read_text() == (tmp_path / "s.fasta").read_text()
+    (tmp_path / "half.fasta").write_text(">a x\nac\n>b\ngt\n")
+    assert mercer("convert", "half.fasta", "half.csv").code == 0
+    assert (tmp_path / "half.csv").read_text() == "id,sequence,class\na,ac,x\nb,gt,\n"
+    said = mercer("convert", IONOSPHERE, "i.fasta")
+    assert said.code == 3 and "has no column of sequences; --text COLUMN says which it is" in said.err
+    said = mercer("convert", IONOSPHERE, "i.svm")
+    assert said == (0, "", "'class' by number: 0 is 'bad', 1 is 'good'\n")
+
+
+def test_new_categories_are_named(mercer, tmp_path):
+    rows = "".join(f"{k},q{k % 2},{'ab'[k % 2]}\n" for k in range(20))
+    (tmp_path / "t.csv").write_text(f"x,z,class\n{rows}")
+    assert mercer("train", "t.csv", "-t", "class", "-o", "m.mercer", "-q").code == 0
+    (tmp_path / "new.csv").write_text("x,z\n1,q1\n2,lila\n3,\n")
+    said = mercer("predict", "m.mercer", "new.csv")
+    assert (said.code, said.err) == (0, "new.csv: 'z' has 1 value ('lila') that the training had not\n")
+    assert mercer("predict", "m.mercer", "new.csv", "-q").err == ""
+
+
 def test_graphs(mercer, tmp_path):
     rng = np.random.default_rng(1)
     folder = tmp_path / "RINGS"
@@ -231,7 +302,8 @@ def test_graphs(mercer, tmp_path):
     assert told["data"]["kind"] == "graphs" and "WeisfeilerLehman" in told["kernel"] and told["test"]["wrong"] == 0
     assert mercer("predict", "r.mercer", folder, "-q").code == 0
     (folder / "RINGS_A.txt").write_text("1, 2\n2, 900\n")
-    assert mercer("train", folder).code == 3
+    said = mercer("train", folder)
+    assert said.code == 3 and said.err.startswith(f"mercer: {folder / 'RINGS_A.txt'}, line 2: ")
 
 
 def test_standard_input(mercer, monkeypatch):
@@ -258,6 +330,16 @@ def test_convert_models(mercer, tmp_path):
     mercer("train", IONOSPHERE, "-t", "class", "-o", "t.mercer", "-q")
     said = mercer("convert", "t.mercer", "t.model")
     assert said.code == 4 and "prepares its samples" in said.err and not (tmp_path / "t.model").exists()
+    text = (fixtures / "s0_t2.model").read_text()
+    (tmp_path / "damaged.model").write_text(text.replace("1:-1.061", "1:x"))
+    for command in (
+        ["predict", "damaged.model", fixtures / "classes.svm"],
+        ["inspect", "damaged.model"],
+        ["convert", "damaged.model", "d.mercer"],
+        ["libsvm", "predict", fixtures / "classes.svm", "damaged.model", "out"],
+    ):
+        said = mercer(*command)
+        assert said.code == 4 and "damaged.model, line 10: 'x'" in said.err
     assert mercer("convert", IONOSPHERE, "x.xyz").code == 2
     assert mercer("convert", "m.mercer", "m.csv").code == 2
 
@@ -321,8 +403,9 @@ def test_bad_files(mercer, tmp_path, name, content, reason):
             2,
             "no machine 'SVR' for classification; there are AnalyticCenterMachine",
         ),
-        (["-t", "class", "--task", "regression"], 3, "Values are numbers"),
-        (["-t", "class", "-k", "Spectrum(3)"], 1, "Spectrum works on strings"),
+        (["-t", "class", "--task", "regression"], 3, "ionosphere.csv has 'bad': use --task"),
+        (["-t", "class", "-k", "Spectrum(3)"], 2, "ionosphere.csv has numbers."),
+        (["-t", "result"], 2, "ionosphere.csv has no column 'result'; perhaps 'class'."),
         (["-t", "class", "-o", "nowhere/m.mercer"], 2, "There is no folder"),
         (["-t", "class", "--numeric", "nix"], 2, "ionosphere.csv has no column 'nix'; there are 'V1', 'V2'"),
         (["-t", "class", "--ignore", "v17"], 2, "has no column 'v17'; did you mean 'V17'"),
@@ -345,6 +428,61 @@ def test_bad_wishes(mercer, arguments, code, reason):
     said = mercer("train", IONOSPHERE, *arguments)
     assert (said.code, said.out) == (code, "")
     assert reason in said.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--grid", "foo=1,2"], "SVC has no parameter 'foo'; there are"),
+        (["--grid", "kernel__gama=1,2"], "SVC has no parameter 'kernel__gama'; did you mean 'kernel__gamma'"),
+        (["--grid", "C=1,-1"], "C must be a float > 0, got -1"),
+        (["--grid", "C=1,much"], "C must be a float > 0, got 'much'"),
+        (["--grid", "kernel__gamma=-1"], "gamma must be a float >= 0"),
+        (["--scoring", "acuracy"], "There is no score 'acuracy'; did you mean 'accuracy'"),
+    ],
+)
+def test_bad_searches(mercer, arguments, reason):
+    said = mercer("tune", IONOSPHERE, "-t", "class", *arguments)
+    assert (said.code, said.out) == (2, "") and reason in said.err
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "kernel", "reason"),
+    [
+        ("t.csv", "note,class\nabcd,a\nbcda,b\ncabd,a\ndcba,b\n", "RBF()", "works on vectors; t.csv has texts."),
+        ("t.csv", "x,class\n1,a\n2,b\n3,a\n4,b\n", "WeisfeilerLehman()", "works on graphs; t.csv has numbers."),
+        ("t.fasta", ">a x\nac\n>b y\nca\n>c x\nac\n>d y\nca\n", "RBF()", "works on vectors; t.fasta has sequences."),
+        ("t.svm", "1 1:1\n2 1:2\n" * 2, "On('x', RBF())", "works on columns of a table; t.svm has vectors."),
+    ],
+)
+def test_kernels_on_files_of_other_kinds(mercer, tmp_path, name, content, kernel, reason):
+    (tmp_path / name).write_text(content)
+    said = mercer("train", name, "-k", kernel, *(["-t", "class"] if name == "t.csv" else []))
+    assert said.code == 2 and reason in said.err
+
+
+def test_tables_with_nothing_to_learn_from(mercer, tmp_path):
+    (tmp_path / "t.csv").write_text("class\na\nb\na\nb\n")
+    said = mercer("train", "t.csv", "-t", "class")
+    assert said.code == 3 and "t.csv has no column to learn from: 'class' is the target." in said.err
+    (tmp_path / "t.csv").write_text("id,class\n1,a\n2,b\n3,a\n4,b\n")
+    said = mercer("train", "t.csv", "-t", "class")
+    assert said.code == 3 and "no column to learn from: 'id' is left out and 'class' is the target." in said.err
+
+
+def test_a_truth_of_other_classes_is_none(mercer, tmp_path):
+    rows = [f"{k},q{k % 2},{'ab'[k % 2]}" for k in range(20)]
+    (tmp_path / "t.csv").write_text("x,z,class\n" + "\n".join(rows) + "\n")
+    assert mercer("train", "t.csv", "-t", "class", "-o", "m.mercer", "-q").code == 0
+    said = mercer("predict", "m.mercer", "t.csv", "-t", "z")
+    assert (said.code, said.out) == (3, "")
+    assert "The column 'z' of t.csv has none of the model's classes, 'a', 'b', but 'q0'." in said.err
+    (tmp_path / "new.csv").write_text("x,z,class\n1,q1,unknown\n2,q0,unknown\n")
+    said = mercer("predict", "m.mercer", "new.csv")
+    assert said.code == 0 and len(rows_of(said.out)) == 2 and said.err.endswith("but 'unknown'. Nothing is judged.\n")
+    assert mercer("train", "t.csv", "-t", "x", "--task", "regression", "-o", "r.mercer", "-q").code == 0
+    said = mercer("predict", "r.mercer", "t.csv", "-t", "class")
+    assert said.code == 3 and "The column 'class' of t.csv has no numbers to compare with, but 'a'." in said.err
 
 
 def test_models_that_do_not_fit(mercer, mixed, tmp_path):
@@ -394,6 +532,24 @@ def test_test_data_has_the_columns_and_kinds_of_the_training(mercer, tmp_path):
         said = mercer("train", "t.csv", "-t", "class", "--test-data", "new.csv")
         assert said.code == code and reason in said.err
     assert "20 rows of t.csv; 2 of new.csv to test on\n" in said.out
+
+
+def test_decimal_commas(mercer, tmp_path):
+    rows = "".join(f"{k % 7},5;{k % 3},{k % 2};{'ab'[k % 2]}\n" for k in range(40))
+    (tmp_path / "t.csv").write_text(f"x;code;class\n{rows}")
+    said = mercer("train", "t.csv", "-t", "class")
+    assert said.code == 3 and "t.csv, line 2: column 'x': '0,5' has a decimal comma" in said.err
+    said = mercer("train", "t.csv", "-t", "class", "--decimal", ",", "--json")
+    assert said.code == 0 and said.json["data"]["columns"] == {"x": "numeric", "code": "numeric"}
+    asked = ["--categorical", "code", "--text", "x", "-o", "m.mercer", "-q"]
+    assert mercer("train", "t.csv", "-t", "class", *asked).code == 0
+    said = mercer("predict", "m.mercer", "t.csv")  # the model knows that these are no numbers
+    assert said.code == 0 and said.err.startswith("error 0.0 %")
+    (tmp_path / "v.svm").write_text("1 1:2\n-1 1:3\n")
+    said = mercer("train", "v.svm", "--decimal", ",")
+    assert said.code == 2 and "--decimal is for tables" in said.err
+    said = mercer("train", "t.csv", "-t", "class", "--decimal", ",", "--delimiter", ",")
+    assert said.code == 2 and "--decimal and --delimiter are both ','" in said.err
 
 
 def test_what_is_ignored_may_hold_anything(mercer, tmp_path):

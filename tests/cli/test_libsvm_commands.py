@@ -205,7 +205,7 @@ def test_scale(mercer, tmp_path):
         (["train", "-t", "4", FILES / "two.svm"], 3),
         (["train", "nothing.svm"], 1),
         (["predict", "a", "b"], 2),
-        (["predict", FILES / "two.svm", FILES / "two.svm", "out"], 3),
+        (["predict", FILES / "two.svm", FILES / "two.svm", "out"], 4),
         (["scale", "-l", "1", "-u", "0", FILES / "two.svm"], 2),
         (["scale", "-x", FILES / "two.svm"], 2),
     ],

@@ -62,6 +62,19 @@ def test_ctrl_c_leaves_nothing(tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no head")
+def test_ctrl_c_is_told_whatever_it_was_made_of(mercer, monkeypatch):
+    """Modules written in C make an ImportError of an interrupt while they are imported."""
+
+    def fail(*_):
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as error:
+            raise ImportError("initialization failed") from error
+
+    monkeypatch.setattr("mercer.cli.inspecting.show_kernels", fail)
+    assert mercer("kernels") == (130, "", "mercer: Interrupted; nothing has been written.\n")
+
+
 def test_a_pipe_that_ends_is_no_failure():
     command = f"set -o pipefail; {sys.executable} -m mercer kernels | head -1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
@@ -69,6 +70,26 @@ void test_shapes(const Level& level) {
           check(good, std::to_string(n) + " x " + std::to_string(m) + " x " + std::to_string(d));
         }
       }
+    }
+  }
+}
+
+// The same entries under numbers far apart, most of which no column has.
+template <class T>
+void test_wide_rows(const Level& level) {
+  constexpr std::int32_t apart = 20'000'003;
+  for (const std::size_t n_columns : {0, 1, 70}) {
+    Table<T> x(37, 40, 5), y(n_columns, 40, 6);
+    for (const Measure measure : {Measure::dot, Measure::l2, Measure::l1, Measure::min, Measure::chi2}) {
+      const KernelSpec spec = kernel(measure, Transform::exp);
+      const std::vector<T> expected = matrix_of<T>(spec, level, x.view(true), y.view(true));
+      Table<T> wide = x, others = y;
+      for (Table<T>* table : {&wide, &others}) {
+        table->features = 40 * std::size_t{apart};
+        for (std::int32_t& column : table->columns) column *= apart;
+      }
+      check(expected == matrix_of<T>(spec, level, wide.view(true), others.view(true)),
+            std::string(level.name) + " wide " + std::to_string(static_cast<int>(measure)));
     }
   }
 }
@@ -251,6 +272,8 @@ void run_kernels_tests() {
     test_kernel_values<double>(*level);
     test_shapes<float>(*level);
     test_shapes<double>(*level);
+    test_wide_rows<float>(*level);
+    test_wide_rows<double>(*level);
     test_locality<float>(*level);
     test_locality<double>(*level);
     test_one_set<float>(*level);

@@ -104,6 +104,10 @@ MODELS: dict[str, Any] = {
     "ridge_classes": lambda: of_machine(mercer.LSSVC(), X, BINARY),
     "rvm": lambda: of_machine(mercer.RelevanceVectorRegressor(), X, VALUES),
     "selection": lambda: of_machine(mercer.TunedSVC(param_grid={"C": [1.0, 10.0]}, cv=2), X, BINARY),
+    "selection_novelty": lambda: of_machine(
+        mercer.Tuned(mercer.OneClassSVM(), {"nu": [0.3, 0.5]}, cv=2, random_state=0), X
+    ),
+    "selection_one_class": lambda: of_machine(mercer.TunedOneClassSVM(param_grid={"nu": [0.3, 0.5]}, cv=2), X),
     "structured": lambda: of_machine(StructuredSVM(Multiclass(bias=1.0)), X, NAMES),
     "structured_chain": lambda: of_machine(StructuredSVM(Chain(TokenFeatures())), TOKENS, TAGS),
     "structured_labels": lambda: of_machine(StructuredSVM(Multilabel()), X, (X > 0).astype(int)),

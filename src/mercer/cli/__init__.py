@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Notes
     -----
     Codes: 0 all is well; 1 something failed; 2 the command was not understood; 3 a data file is wrong; 4 a model
-    file is wrong, or does not fit the data; 5 a solver did not reach a proved optimum; 130 interrupted.
+    file is wrong, or does not fit the data; 5 a solver stopped before it had reached an optimum; 130 interrupted.
     """
     from mercer.extras import require
 

@@ -10,12 +10,13 @@ import click
 
 import mercer
 from mercer.cli.libsvm import libsvm
-from mercer.cli.outcomes import DATA, FAILED, GOOD, INTERRUPTED, MODEL, USAGE, CommandError, check_folder
+from mercer.cli.outcomes import DATA, FAILED, GOOD, INTERRUPTED, MODEL, USAGE, CommandError, check_folder, interrupted
 from mercer.cli.wishes import FORMATS, Reading, Wish
 from mercer.errors import FormatError, ModelFileError
 
 __all__ = ["mercer_command", "run"]
 
+INTERRUPTION = "Interrupted; nothing has been written."
 CODES = """\b
 Exit codes:
   0    all is well
@@ -23,7 +24,7 @@ Exit codes:
   2    the command was not understood
   3    a data file is wrong: its line is named
   4    a model file is wrong, or does not fit the data
-  5    the solver did not reach a proved optimum
+  5    the solver stopped before it had reached an optimum
   130  interrupted (Ctrl-C); nothing is half-written"""
 
 
@@ -46,7 +47,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         error.show()
         return USAGE
     except (click.Abort, KeyboardInterrupt):
-        return _failed("Interrupted; nothing has been written.", INTERRUPTED)
+        return _failed(INTERRUPTION, INTERRUPTED)
     except CommandError as error:
         return _failed(str(error), error.code)
     except FormatError as error:
@@ -62,6 +63,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except MemoryError:
         return _failed("There is not enough memory for this.", FAILED)
     except Exception as error:
+        if interrupted(error):
+            return _failed(INTERRUPTION, INTERRUPTED)
         if os.environ.get("MERCER_TRACEBACK"):
             raise
         name = "" if isinstance(error, ValueError | ImportError) else f"{type(error).__name__}: "
@@ -127,6 +130,7 @@ reading_options = options(
     ),
     click.option("--delimiter", help="What stands between the fields of a table. [default: found]"),
     click.option("--header/--no-header", default=None, help="Whether the first line has names. [default: found]"),
+    click.option("--decimal", type=click.Choice([".", ","]), help="What stands before decimals. [default: .]"),
     click.option("--labels", type=File, help="The labels of the sequences of a FASTA file: a name and a label a line."),
     click.option("--numeric", multiple=True, metavar="COLUMN", help="This column holds numbers."),
     click.option("--categorical", multiple=True, metavar="COLUMN", help="This column holds categories."),
@@ -207,11 +211,13 @@ def reading_of(values: dict[str, Any]) -> Reading:
     """Take what concerns the file out of the options of a command."""
     kinds = {name: kind for kind in ("numeric", "categorical", "text") for name in values.pop(kind)}
     kinds |= dict.fromkeys(values.pop("ignore"), "identifier")
-    known = {name: values.pop(name) for name in ("delimiter", "header", "labels", "missing")}
+    known = {name: values.pop(name) for name in ("delimiter", "header", "decimal", "labels", "missing")}
     delimiter = known.pop("delimiter")
     delimiter = {"tab": "\t", "\\t": "\t"}.get(delimiter, delimiter)
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '\r\n"'):
         raise CommandError(f"--delimiter must be one character, or 'tab', got {delimiter!r}.", USAGE)
+    if delimiter is not None and delimiter == known["decimal"]:
+        raise CommandError(f"--decimal and --delimiter are both {delimiter!r}.", USAGE)
     return Reading(format=values.pop("format_"), kinds=kinds, delimiter=delimiter, **known)
 
 

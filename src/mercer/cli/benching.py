@@ -14,7 +14,7 @@ import mercer
 from mercer.cli import report
 from mercer.cli.outcomes import GOOD, CommandError
 from mercer.cli.recipes import check_targets, default_kernel, make_recipe
-from mercer.cli.samples import read_samples
+from mercer.cli.samples import check_columns, read_samples
 from mercer.cli.wishes import Reading
 from mercer.kernels import RBF
 
@@ -88,6 +88,7 @@ def _samples(data: str | None, reading: Reading, target: str | None, n: int, see
         raise CommandError("scikit-learn has no kernels on sequences and graphs to compare with.")
     check_targets(samples, task)
     kinds = samples.kinds(reading.kinds)
+    check_columns(samples, kinds)
     recipe = make_recipe(samples, task, kernel=default_kernel(samples, kinds), kinds=kinds)
     if recipe.preparation is None:
         X = samples.X

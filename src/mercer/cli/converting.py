@@ -2,6 +2,7 @@
 
 import csv
 import io
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,15 @@ from scipy.sparse import issparse
 
 import mercer
 from mercer.cli.learning import machine_of
-from mercer.cli.models import is_libsvm, is_mercer
+from mercer.cli.models import is_libsvm, is_mercer, load_model
 from mercer.cli.outcomes import DATA, GOOD, MODEL, USAGE, CommandError, check_folder
-from mercer.cli.samples import Samples, read_samples
+from mercer.cli.samples import Samples, check_texts, named_by, near, read_samples
 from mercer.cli.wishes import Reading
-from mercer.compat.libsvm import read_model, write_model
+from mercer.compat.libsvm import write_model
 from mercer.data import write_svmlight
 from mercer.data.files import replacing, suffix_of, write_text
 from mercer.data.svmlight import shortest
+from mercer.data.tables import IDENTIFIERS
 from mercer.extras import require
 
 __all__ = ["convert_file"]
@@ -32,7 +34,7 @@ def convert_file(source: str, destination: str, target: str | None, reading: Rea
     if source != "-" and Path(source).is_file():
         if is_libsvm(source):
             _wanted(suffix, (".mercer",), destination)
-            mercer.save(read_model(source), destination)
+            mercer.save(load_model(source), destination)
             return GOOD
         if is_mercer(source):
             _wanted(suffix, (".model",), destination)
@@ -45,7 +47,7 @@ def convert_file(source: str, destination: str, target: str | None, reading: Rea
     if suffix in (".svm", ".svmlight", ".libsvm"):
         write_svmlight(*_vectors(samples, target), destination)
     elif suffix in (".fasta", ".fa"):
-        write_text(destination, _fasta(samples, target))
+        write_text(destination, _fasta(samples, target, reading))
     else:
         _write_table(_columns(samples), destination, suffix)
     return GOOD
@@ -74,7 +76,7 @@ def _columns(samples: Samples) -> dict[str, np.ndarray]:
         return dict(samples.X)
     targets = {} if samples.y is None else {"target" if samples.kind == "vectors" else "class": samples.y}
     if samples.kind == "text":
-        return {"sequence": np.array(samples.X, dtype=object), **targets}
+        return {**samples.names, "sequence": np.array(samples.X, dtype=object), **targets}
     X = samples.X.toarray() if issparse(samples.X) else samples.X
     return {f"V{k}": column for k, column in enumerate(X.T, 1)} | targets
 
@@ -95,23 +97,37 @@ def _vectors(samples: Samples, target: str | None) -> tuple[Any, np.ndarray]:
         if np.isnan(values.astype(np.float64)).any():
             raise CommandError(f"Values of {name!r} are missing; LIBSVM's files have no way to say that.", DATA)
     if y.dtype == object:  # classes by number, in alphabetical order
-        y = np.unique(y.astype(str), return_inverse=True)[1]
+        classes, y = np.unique(y.astype(str), return_inverse=True)
+        numbers = ", ".join(f"{k} is {name!r}" for k, name in enumerate(classes.tolist()))
+        print(f"{target!r} by number: {numbers}", file=sys.stderr)
     return np.column_stack([values.astype(np.float64) for values in rest.values()]), y
 
 
-def _fasta(samples: Samples, target: str | None) -> str:
+def _fasta(samples: Samples, target: str | None, reading: Reading) -> str:
     if samples.kind == "text":
         texts, labels = samples.X, samples.y
     elif samples.kind == "table":
-        texts_of = {name: values for name, values in samples.X.items() if values.dtype == object and name != target}
-        name = next((own for own in texts_of if own.lower() in ("sequence", "seq", "text")), next(iter(texts_of), None))
-        if name is None:
-            raise CommandError(f"{samples.source} has no column of sequences.", DATA)
-        texts, labels = texts_of[name].tolist(), None if target is None else samples.X[target]
+        samples = named_by(samples, (own for own in samples.X if own.strip().lower() in (*IDENTIFIERS, "name")))
+        kinds = samples.kinds(reading.kinds)
+        others = [own for own in samples.X if own != target and own not in samples.names]
+        found = [own for own in others if own.lower() in ("sequence", "seq", "text") and samples.X[own].dtype == object]
+        found += [own for own in others if kinds[own] == "text"]
+        if not found:
+            raise CommandError(f"{samples.source} has no column of sequences; --text COLUMN says which it is.", DATA)
+        if target is not None and target not in samples.X:
+            raise CommandError(f"{samples.source} has no column {target!r}; {near(target, samples.X)}", USAGE)
+        check_texts(samples, {found[0]: "text"})
+        texts, labels = samples.X[found[0]].tolist(), None if target is None else samples.X[target]
     else:
         raise CommandError(f"{samples.source} has vectors, FASTA files hold sequences.", DATA)
-    ends = [""] * len(texts) if labels is None else [f" {label}" for label in np.asarray(labels).tolist()]
-    return "".join(f">s{k}{end}\n{text}\n" for k, (text, end) in enumerate(zip(texts, ends, strict=True), 1))
+    ends = (
+        [""] * len(texts)
+        if labels is None
+        else ["" if label is None else f" {label}" for label in np.asarray(labels).tolist()]
+    )
+    known: Any = next(iter(samples.names.values()), (f"s{k}" for k in range(1, len(texts) + 1)))
+    names = ("_".join(str(name).split()) for name in known)  # a name ends at a space
+    return "".join(f">{name}{end}\n{text}\n" for name, end, text in zip(names, ends, texts, strict=True))
 
 
 def _write_table(columns: dict[str, np.ndarray], destination: str, suffix: str) -> None:

@@ -7,7 +7,7 @@ from mercer import persist
 from mercer.cli import report
 from mercer.cli.expressions import KNOWN
 from mercer.cli.learning import machine_of
-from mercer.cli.models import is_libsvm, load_model
+from mercer.cli.models import is_libsvm, load_model, of_models
 from mercer.cli.outcomes import USAGE, CommandError
 from mercer.cli.samples import near
 from mercer.compat.libsvm import parse_model
@@ -32,7 +32,8 @@ def inspect_file(path: str, as_json: bool) -> None:
 def about(path: str) -> dict[str, Any]:
     """What is known of the model in a file."""
     if is_libsvm(path):
-        model = parse_model(path)
+        with of_models():
+            model = parse_model(path)
         return {
             "file": path,
             "format": "LIBSVM",

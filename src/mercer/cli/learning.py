@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.metrics import get_scorer_names
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 
@@ -15,13 +16,15 @@ from mercer.cli import report
 from mercer.cli.expressions import parse_kernel, parse_value
 from mercer.cli.judging import judge
 from mercer.cli.outcomes import DATA, GOOD, UNSOLVED, USAGE, CommandError
-from mercer.cli.recipes import Recipe, check_targets, default_kernel, grid_for, make_recipe
+from mercer.cli.recipes import Recipe, check_grid, check_targets, default_kernel, grid_for, make_recipe
 from mercer.cli.samples import (
     Samples,
+    check_columns,
     check_texts,
-    leaving_out,
     missing_columns,
+    near,
     read_samples,
+    reading_for,
     split,
     with_kinds,
 )
@@ -29,6 +32,10 @@ from mercer.cli.wishes import Wish
 from mercer.selection import Tuned
 
 __all__ = ["Lesson", "learn", "machine_of"]
+
+
+# How solvers end well. Problems that are not convex have a "local" optimum; "given" is without anything to search for.
+SOLVED = ("solved", "local", "given")
 
 
 @dataclass(frozen=True)
@@ -67,6 +74,7 @@ def learn(wish: Wish) -> Lesson:
         samples = replace(samples, y=samples.y.astype(str))
     check_targets(samples, task)
     kinds = samples.kinds(wish.reading.kinds)
+    check_columns(samples, kinds)
     check_texts(samples, kinds)
     if wish.test_data is None:
         train, test = split(samples, wish.test, wish.seed, task == "classification")
@@ -110,14 +118,14 @@ def learn(wish: Wish) -> Lesson:
         "times": {name.replace(" ", "_"): value for name, value in times.items()},
         "model": wish.output,
     }
-    solved = getattr(getattr(machine, "result_", None), "status", "solved") == "solved"
+    solved = getattr(getattr(machine, "result_", None), "status", "solved") in SOLVED
     rows = _rows(content, judged, machine, times, search)
     return Lesson(model, search, content, rows, GOOD if solved else UNSOLVED)
 
 
 def _test_samples(wish: Wish, samples: Samples, kinds: dict[str, str]) -> Samples:
     width = samples.X.shape[1] if samples.kind == "vectors" else None
-    reading = replace(leaving_out(wish.reading, kinds), n_features=width)
+    reading = replace(reading_for(wish.reading, kinds), n_features=width)
     held = read_samples(str(wish.test_data), reading, wish.target, needs_target=not wish.novelty)
     if held.kind != samples.kind:
         raise CommandError(f"{samples.source} and {held.source} are different kinds of files.", USAGE)
@@ -154,6 +162,9 @@ def _fitted(wish: Wish, recipe: Recipe, learnt: Samples) -> Any:
 def _tuned(wish: Wish, recipe: Recipe, learnt: Samples) -> tuple[Any, Any]:
     grid = {name: _list(value) for name, value in _pairs(wish.grid, "--grid").items()} or grid_for(recipe, learnt.y)
     machine = recipe.machine
+    check_grid(machine, grid)
+    if wish.scoring is not None and wish.scoring not in get_scorer_names():
+        raise CommandError(f"There is no score {wish.scoring!r}; {near(wish.scoring, get_scorer_names())}", USAGE)
     kept = bool(getattr(machine, "probability", False))
     if kept:
         machine = clone(machine).set_params(probability=False)
@@ -310,7 +321,7 @@ def _rows(
     content: dict[str, Any], judged: Any, machine: Any, times: dict[str, float], search: Any
 ) -> list[tuple[str, Any]]:
     data = content["data"]
-    rows = [("task", f"{content['task']}{_of_target(data)}"), ("samples", _samples_words(data))]
+    rows = [("task", f"{content['task']}{_of_target(content)}"), ("samples", _samples_words(data))]
     if "columns" in data:
         rows.append(("columns", _columns_words(data)))
     if "classes" in data:
@@ -339,8 +350,11 @@ def _rows(
     return rows
 
 
-def _of_target(data: dict[str, Any]) -> str:
-    return f" of {data['target']!r}" if data["target"] else ""
+def _of_target(content: dict[str, Any]) -> str:
+    target = content["data"]["target"]
+    if content["task"] == "novelty":
+        return f", without {target!r}" if target else ""
+    return f" of {target!r}" if target else ""
 
 
 def _samples_words(data: dict[str, Any]) -> str:

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from mercer.calibration import Calibrated
+from mercer.cli.models import of_models
 from mercer.cli.outcomes import DATA, GOOD, MODEL, USAGE, CommandError, check_folder
 from mercer.compat.layout import pairs_of
 from mercer.compat.libsvm import as_machine, as_model, format_model, parse_model
@@ -280,7 +281,8 @@ def predict_as_libsvm(arguments: tuple[str, ...]) -> int:
         raise CommandError(
             "predict takes a test file, a model file and an output file: mercer libsvm predict --help", USAGE
         )
-    model = parse_model(files[1])
+    with of_models():
+        model = parse_model(files[1])
     X, y = _samples_for(model, files[0])
     machine = as_machine(model, max(X.shape[1], 1) if model.kernel == "precomputed" else X.shape[1])
     lines: list[str] = []

@@ -1,18 +1,17 @@
 """Model files: ours and LIBSVM's."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import mercer
 from mercer.cli.outcomes import MODEL, CommandError
-from mercer.cli.samples import Samples, missing_columns
+from mercer.cli.samples import DOMAINS, WORDS, Samples, missing_columns
 from mercer.compat.libsvm import read_model
+from mercer.errors import FormatError
 
-__all__ = ["check_fits", "is_libsvm", "is_mercer", "load_model"]
-
-# What kernels may work on, for each kind of file.
-DOMAINS = {"vectors": ("vectors", "categories", "permutations", "indices"), "text": ("strings",), "graphs": ("graphs",)}
-WORDS = {"vectors": "vectors", "text": "sequences", "graphs": "graphs"}
+__all__ = ["check_fits", "is_libsvm", "is_mercer", "load_model", "of_models"]
 
 
 def is_libsvm(path: str) -> bool:
@@ -28,9 +27,19 @@ def is_mercer(path: str) -> bool:
     return len(begin) == 9 and begin[8:] == b"{" and begin[4:8] == b"\0\0\0\0"
 
 
-def load_model(path: str, n_features: int | None = None) -> Any:
+@contextmanager
+def of_models() -> Iterator[None]:
+    """Where a file that is wrong is a model, not data."""
+    try:
+        yield
+    except FormatError as error:
+        raise CommandError(str(error), MODEL) from error
+
+
+def load_model(path: str) -> Any:
     """A model from a file of either kind."""
-    return read_model(path, n_features=n_features) if is_libsvm(path) else mercer.load(path)
+    with of_models():
+        return read_model(path) if is_libsvm(path) else mercer.load(path)
 
 
 def check_fits(model: Any, samples: Samples, path: str) -> None:

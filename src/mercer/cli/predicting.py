@@ -13,11 +13,20 @@ from mercer.cli import report
 from mercer.cli.judging import judge
 from mercer.cli.learning import machine_of
 from mercer.cli.models import check_fits, load_model
-from mercer.cli.outcomes import GOOD, MODEL, USAGE, CommandError, check_folder
-from mercer.cli.samples import Samples, leaving_out, read_samples, standard_input, target_of, with_kinds
+from mercer.cli.outcomes import DATA, GOOD, MODEL, USAGE, CommandError, check_folder
+from mercer.cli.samples import (
+    Samples,
+    named_by,
+    read_samples,
+    reading_for,
+    standard_input,
+    target_of,
+    with_kinds,
+)
 from mercer.cli.wishes import Reading
 from mercer.data.files import write_text
 from mercer.data.svmlight import shortest
+from mercer.selection.tables import as_category
 
 __all__ = ["predict_file"]
 
@@ -41,12 +50,16 @@ def predict_file(
     kinds = getattr(preparation, "kinds_", {})
     width = getattr(preparation or machine, "n_features_in_", None)
     source = standard_input() if data == "-" else data
-    reading = leaving_out(reading, kinds)
+    reading = reading_for(reading, kinds)
     samples = read_samples(source, reading, None, needs_target=False)
     check_fits(learnt, samples, model)
     if samples.kind == "table":
-        samples = with_kinds(samples, kinds, source, reading)
+        samples = named_by(with_kinds(samples, kinds, source, reading), (n for n in kinds if kinds[n] == "identifier"))
+        if not quiet:
+            _tell_new_categories(samples, preparation)
     samples = _truth(samples, target, getattr(preparation, "target", None))
+    if samples.kind == "text" and reading.labels is None:
+        samples = replace(samples, y=_told(samples.y, machine))
     if samples.kind == "vectors" and width is not None:
         samples = _with_width(samples, width, model)
     try:
@@ -62,18 +75,23 @@ def predict_file(
         columns |= _named("probability", learnt.predict_proba(samples.X), machine)
     task = "classification" if is_classifier(machine) else "novelty" if is_outlier_detector(machine) else "regression"
     judged = None
-    if task == "novelty" or samples.y is not None:
-        y = samples.y
-        if task == "classification" and y is not None and y.dtype.kind != predicted.dtype.kind:
-            y, predicted = y.astype(str), predicted.astype(str)
-        judged = judge(task, y, predicted)
+    if task == "novelty":
+        judged = judge(task, None, predicted)
+    elif samples.y is not None:
+        if reason := _no_truth(samples, machine, task):
+            if target is not None or reading.labels is not None:
+                raise CommandError(reason, DATA)
+            if not quiet:
+                print(f"{reason} Nothing is judged.", file=sys.stderr)
+        else:
+            judged = judge(task, *_alike(samples.y, predicted))
     if as_json:
         lists = {name: np.asarray(values).tolist() for name, values in columns.items()}
-        report.told(
-            {"model": model, "data": samples.source, **lists, "test": None if judged is None else asdict(judged)}
-        )
+        names = next((values.tolist() for values in samples.names.values()), None)
+        test = None if judged is None else asdict(judged)
+        report.told({"model": model, "data": samples.source, "names": names, **lists, "test": test})
         return GOOD
-    text = _as_csv(columns)
+    text = _as_csv(samples.names | columns)
     if output is None:
         sys.stdout.write(text)
     else:
@@ -82,6 +100,16 @@ def predict_file(
         name = "novel" if judged.name == "outside" else "error"
         print(f"{name} {report.error_words(judged)}", file=sys.stderr)
     return GOOD
+
+
+def _tell_new_categories(samples: Samples, preparation: Any) -> None:
+    """Name what is in no category of the training: it counts as none of them."""
+    for name, known in preparation.categories_.items():
+        new = sorted({as_category(value) for value in samples.X[name].tolist()} - {"", *known})
+        if new:
+            shown = ", ".join(map(repr, new[:3])) + (", ..." if len(new) > 3 else "")
+            some = f"{len(new)} value{'s' * (len(new) != 1)}"
+            print(f"{samples.source}: {name!r} has {some} ({shown}) that the training had not", file=sys.stderr)
 
 
 def _truth(samples: Samples, target: str | None, usual: str | None) -> Samples:
@@ -93,6 +121,40 @@ def _truth(samples: Samples, target: str | None, usual: str | None) -> Samples:
         return samples
     name = target or str(usual)
     return replace(samples, y=target_of(samples.X, name), target=name)
+
+
+def _no_truth(samples: Samples, machine: Any, task: str) -> str | None:
+    """Why the targets of a file cannot be those of the machine; None if they can."""
+    y = np.asarray(samples.y)
+    where = f"The column {samples.target!r} of {samples.source}" if samples.target else samples.source
+    first = y.ravel()[0].item()
+    if task == "regression":
+        return None if y.dtype.kind in "biuf" else f"{where} has no numbers to compare with, but {first!r}."
+    y, known = _alike(y, machine.classes_)
+    if np.isin(y, known).any():
+        return None
+    shown = ", ".join(repr(name) for name in known[:5].tolist()) + (", ..." if len(known) > 5 else "")
+    return f"{where} has none of the model's classes, {shown}, but {first!r}."
+
+
+def _alike(some: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Classes that can be compared: numbers as numbers, all else as words."""
+    if some.dtype.kind in "iuf" and others.dtype.kind in "iuf":
+        return some, others
+    return some.astype(str), others.astype(str)
+
+
+def _told(words: np.ndarray | None, machine: Any) -> np.ndarray | None:
+    """The last words of headers where they are the truth, and no descriptions: all are classes, or all numbers."""
+    known = getattr(machine, "classes_", None)
+    if words is None or None in words.tolist():
+        return None
+    if known is not None:
+        return words if set(words.tolist()) <= set(map(str, known.tolist())) else None
+    try:
+        return words.astype(np.float64)
+    except ValueError:
+        return None
 
 
 def _with_width(samples: Samples, width: int, model: str) -> Samples:

@@ -6,17 +6,26 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import is_classifier, is_outlier_detector, is_regressor
+from sklearn.base import clone, is_classifier, is_outlier_detector, is_regressor
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 import mercer
 from mercer.cli.outcomes import DATA, USAGE, CommandError
-from mercer.cli.samples import Samples
+from mercer.cli.samples import DOMAINS, WORDS, Samples, near
 from mercer.kernels import RBF, Kernel, On, Spectrum, WeightedDegree, WeisfeilerLehman
 from mercer.selection import TablePreparation
 from mercer.selection.grid import PRICES, WIDTHS
 
-__all__ = ["Recipe", "check_targets", "default_kernel", "find_machine", "grid_for", "machines", "make_recipe"]
+__all__ = [
+    "Recipe",
+    "check_grid",
+    "check_targets",
+    "default_kernel",
+    "find_machine",
+    "grid_for",
+    "machines",
+    "make_recipe",
+]
 
 USUAL = {"classification": "SVC", "regression": "SVR", "novelty": "OneClassSVM"}
 # Sequences of one length, up to this one, are taken to be aligned: places count, not only pieces.
@@ -90,14 +99,43 @@ def make_recipe(
         given = {"C": 3.0 * spread, "epsilon": 0.1 * spread, "tol": 1e-3 * spread, **given}
         given = {name: _rounded(value) if name in ("C", "epsilon", "tol") else value for name, value in given.items()}
     made = kind().set_params(**given)
+    check_machine(made)
+    return Recipe(task, made, preparation)
+
+
+def check_machine(machine: Any) -> None:
+    """Refuse values that parameters of a machine, or of its kernel, cannot have."""
     try:
-        made._check_all()
-        for part in [kernel, *kernel.get_params(deep=True).values()]:
+        machine._check_all()
+        for part in [machine.kernel, *machine.kernel.get_params(deep=True).values()]:
             if isinstance(part, Kernel):
                 part._check_parameters()
     except (TypeError, ValueError) as error:
         raise CommandError(str(error), USAGE) from error
-    return Recipe(task, made, preparation)
+
+
+def check_grid(machine: Any, grid: Mapping[str, Any]) -> None:
+    """The same of every value that a search is to try."""
+    known = machine.get_params(deep=True)
+    for name, values in grid.items():
+        if name not in known:
+            raise CommandError(f"{type(machine).__name__} has no parameter {name!r}; {near(name, known)}", USAGE)
+        for value in values:
+            check_machine(clone(machine).set_params(**{name: value}))
+
+
+def check_domain(kernel: Kernel, samples: Samples, kinds: Mapping[str, str]) -> None:
+    """Refuse a kernel that works on nothing that the samples have."""
+    if samples.kind == "table":
+        of = {"numeric": ("numbers", "vectors"), "categorical": ("categories", "vectors"), "text": ("texts", "text")}
+        there = [own for kind, own in of.items() if kind in kinds.values()]
+        suits = ["table", *(domain for _, kind in there for domain in DOMAINS[kind])]
+        has = " and ".join(word for word, _ in there)
+    else:
+        suits, has = list(DOMAINS[samples.kind]), WORDS[samples.kind]
+    if kernel.domain not in ("any", *suits):
+        domain = "columns of a table" if kernel.domain == "table" else kernel.domain
+        raise CommandError(f"{kernel!r} works on {domain}; {samples.source} has {has}.", USAGE)
 
 
 def _scaler(scale: str, sparse: bool) -> Any:
@@ -119,7 +157,7 @@ def check_targets(samples: Samples, task: str, part: str = "") -> None:
     if task == "novelty":
         return
     assert samples.y is not None
-    values = np.unique(samples.y)
+    values = np.unique(samples.y).tolist()
     if len(values) < 2:
         what = "class" if task == "classification" else "value"
         raise CommandError(
@@ -149,8 +187,10 @@ def default_kernel(samples: Samples, kinds: Mapping[str, str], kernel: Kernel | 
     kernel : Kernel or None
         Of a table with texts, one on vectors is that of the other columns, one on strings that of the texts.
     """
-    if kernel is not None and kernel.domain == "table":
-        return kernel
+    if kernel is not None:
+        check_domain(kernel, samples, kinds)
+        if kernel.domain == "table":
+            return kernel
     if samples.kind == "graphs":
         labelled = all(graph.node_labels is not None for graph in samples.X)
         return kernel or WeisfeilerLehman(h=3, node_labels=labelled).normalized()

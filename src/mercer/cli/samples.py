@@ -6,7 +6,7 @@ import math
 import re
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +17,21 @@ from mercer.cli.outcomes import DATA, USAGE, CommandError
 from mercer.cli.wishes import Reading
 from mercer.data import Columns, column_kinds, read_fasta, read_svmlight, read_table, read_tu_dortmund
 from mercer.data.files import name_of, read_bytes, suffix_of
-from mercer.data.tables import MISSING
+from mercer.data.tables import IDENTIFIERS, MISSING
 from mercer.errors import FormatError
 from mercer.kernels.samples import n_samples, take
 
 __all__ = [
+    "DOMAINS",
+    "WORDS",
     "Samples",
+    "check_columns",
     "check_texts",
-    "leaving_out",
     "missing_columns",
+    "named_by",
     "near",
     "read_samples",
+    "reading_for",
     "split",
     "standard_input",
     "target_of",
@@ -41,6 +45,13 @@ SUFFIXES = {
 }
 # Integers with at most so many different values are classes, unless there are hardly more samples than that.
 MOST_CLASSES = 20
+# What kernels may work on, for each kind of file.
+DOMAINS = {
+    "vectors": ("vectors", "categories", "permutations", "indices", "series"),
+    "text": ("strings",),
+    "graphs": ("graphs",),
+}
+WORDS = {"vectors": "vectors", "text": "sequences", "graphs": "graphs"}
 LIKELY_TARGETS = ("class", "target", "label", "y", "outcome")
 
 
@@ -54,6 +65,8 @@ class Samples:
     y: np.ndarray | None
     source: str
     target: str | None = None
+    names: dict[str, np.ndarray] = field(default_factory=dict)
+    """What the samples are called, and the name of the column that says so; empty where they have no names."""
 
     def __len__(self) -> int:
         return n_samples(self.X)
@@ -75,7 +88,8 @@ class Samples:
 
     def taken(self, rows: np.ndarray) -> "Samples":
         """Some of them."""
-        return replace(self, X=take(self.X, rows), y=None if self.y is None else self.y[rows])
+        y, names = None if self.y is None else self.y[rows], take(self.names, rows)
+        return replace(self, X=take(self.X, rows), y=y, names=names)
 
     def task(self) -> str:
         """What is to be learnt: classes, or values, or what is usual."""
@@ -129,9 +143,10 @@ def read_samples(
         y = y.astype(np.int64) if (y == np.round(y)).all() and np.abs(y).max() < 2**53 else y
         return Samples("vectors", X.toarray() if dense else X, y, name)
     if kind == "fasta":
-        sequences, y, _ = read_fasta(source, reading.labels)
-        y = None if y is None else np.array(y, dtype=str)
-        return Samples("text", sequences, _needed(y, needs_target, name, "labels; --labels FILE gives them"), name)
+        sequences, y, names = read_fasta(source, reading.labels, partial=not needs_target)
+        y = None if y is None else y if None in y.tolist() else np.array(y, dtype=str)
+        y = _needed(y, needs_target, name, "labels; --labels FILE gives them")
+        return Samples("text", sequences, y, name, names={"id": np.array(names, dtype=object)})
     table = _read_table(source, reading)
     if target is None:
         if needs_target:
@@ -146,6 +161,7 @@ def _check_options(reading: Reading, target: str | None, kind: str, name: str) -
     """Refuse options that say nothing of a file of this format: whoever gives them means something else."""
     if kind != "table":
         options: dict[str, Any] = {"--target": target, "--delimiter": reading.delimiter, "--header": reading.header}
+        options |= {"--decimal": reading.decimal}
         options |= {"--missing": reading.missing or None, **{f"--{own}": own for own in reading.kinds.values()}}
         given = [option.replace("identifier", "ignore") for option, value in options.items() if value is not None]
         if given:
@@ -159,8 +175,9 @@ def _read_table(source: Any, reading: Reading) -> Columns:
         "delimiter": reading.delimiter,
         "header": reading.header,
         "missing": reading.missing or MISSING,
+        "decimal": reading.decimal or ".",
     }
-    kinds = {**dict.fromkeys(reading.left_out, "identifier"), **reading.kinds}
+    kinds = {**reading.known, **reading.kinds}
     try:
         table: Columns = read_table(source, kinds=kinds, **options)
     except FormatError:
@@ -168,7 +185,8 @@ def _read_table(source: Any, reading: Reading) -> Columns:
     except ValueError:  # a name that is not there
         if hasattr(source, "seek"):
             source.seek(0)
-        table = read_table(source, **options)
+        left_out = {name: kind for name, kind in kinds.items() if kind == "identifier"}
+        table = read_table(source, kinds=left_out, **options)
     for column, own in reading.kinds.items():
         if column not in table:
             option = "ignore" if own == "identifier" else own
@@ -176,9 +194,9 @@ def _read_table(source: Any, reading: Reading) -> Columns:
     return table
 
 
-def leaving_out(reading: Reading, kinds: Mapping[str, str]) -> Reading:
+def reading_for(reading: Reading, kinds: Mapping[str, str]) -> Reading:
     """How to read a file for a model that has learnt from columns of these kinds."""
-    return replace(reading, left_out=tuple(name for name, kind in kinds.items() if kind == "identifier"))
+    return replace(reading, known={name: kind for name, kind in kinds.items() if kind != "numeric"})
 
 
 def with_kinds(samples: Samples, kinds: Mapping[str, str], source: str | io.BytesIO, reading: Reading) -> Samples:
@@ -204,6 +222,15 @@ def check_texts(samples: Samples, kinds: Mapping[str, str]) -> None:
             raise samples.X.error(reason, int(gone.argmax()))
 
 
+def check_columns(samples: Samples, kinds: Mapping[str, str]) -> None:
+    """Refuse a table in which there is nothing to learn from."""
+    if samples.kind == "table" and all(kind == "identifier" for kind in kinds.values()):
+        left_out = [repr(name) for name in kinds]
+        reason = f"{', '.join(left_out)} {'is' if len(left_out) == 1 else 'are'} left out" if left_out else ""
+        reason += f"{' and ' if reason else ''}{samples.target!r} is the target" if samples.target else ""
+        raise CommandError(f"{samples.source} has no column to learn from: {reason}.", DATA)
+
+
 def absent(values: np.ndarray) -> np.ndarray:
     """Which values are missing."""
     return np.array([value is None or value != value for value in values.tolist()], dtype=bool)
@@ -212,6 +239,15 @@ def absent(values: np.ndarray) -> np.ndarray:
 def _others(gone: np.ndarray) -> str:
     n = int(gone.sum()) - 1
     return f" (and in {n} other row{'s' * (n != 1)})" if n else ""
+
+
+def named_by(samples: Samples, columns: Iterable[str]) -> Samples:
+    """A table with names from the first of these columns whose values all differ, "id" and the like before others."""
+    known = sorted(
+        (name for name in columns if name in samples.X), key=lambda own: own.strip().lower() not in IDENTIFIERS
+    )
+    name = next((own for own in known if len(set(map(str, samples.X[own].tolist()))) == len(samples)), None)
+    return samples if name is None else replace(samples, names={name: samples.X[name]})
 
 
 def missing_columns(samples: Samples, kinds: Mapping[str, str], whose: str) -> str | None:
@@ -232,6 +268,8 @@ def read_graphs(path: str) -> tuple[list[Any], np.ndarray | None]:
         raise CommandError(
             f"{error} A folder must be a set of graphs in the format of the TU Dortmund collection.", DATA
         ) from error
+    except FormatError:  # it names a file of the folder
+        raise
     except ValueError as error:
         raise FormatError(str(error), path) from error
 
@@ -259,7 +297,9 @@ def guess_format(source: Any) -> str:
 def target_of(table: Columns, target: str) -> np.ndarray:
     """The column that is to be learnt: classes as strings or integers, or values."""
     if target not in table:
-        raise CommandError(f"{table.source} has no column {target!r}; {near(target, table)}", USAGE)
+        likely = [] if _close(target, table) else _likely_targets(table)
+        hint = f"perhaps {likely[0]!r}." if likely else near(target, table)
+        raise CommandError(f"{table.source} has no column {target!r}; {hint}", USAGE)
     values = table[target]
     gone = absent(values)
     if gone.any():
@@ -275,16 +315,23 @@ def target_of(table: Columns, target: str) -> np.ndarray:
 def near(name: str, names: Iterable[str]) -> str:
     """Names that someone may have meant, as the second half of a sentence."""
     names = list(names)
-    lower = {known.lower(): known for known in names}
-    found = [lower[low] for low in difflib.get_close_matches(name.lower(), lower, n=3, cutoff=0.5)]
-    if found:
+    if found := _close(name, names):
         return f"did you mean {' or '.join(map(repr, found))}?"
     shown = ", ".join(map(repr, names[:12]))
     return f"there are {shown} and {len(names) - 12} others." if len(names) > 12 else f"there are {shown}."
 
 
+def _close(name: str, names: Iterable[str]) -> list[str]:
+    lower = {known.lower(): known for known in names}
+    return [lower[low] for low in difflib.get_close_matches(name.lower(), lower, n=3, cutoff=0.5)]
+
+
+def _likely_targets(table: Columns) -> list[str]:
+    return [name for name in table if name.lower() in LIKELY_TARGETS]
+
+
 def _suggested(table: Columns) -> str:
-    likely = [name for name in table if name.lower() in LIKELY_TARGETS] or list(table)[-1:]
+    likely = _likely_targets(table) or list(table)[-1:]
     return f"perhaps {likely[0]!r}. Without a target, --novelty learns what is usual."
 
 

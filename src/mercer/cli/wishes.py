@@ -14,10 +14,11 @@ class Reading:
     format: str | None = None
     delimiter: str | None = None
     header: bool | None = None
+    decimal: str | None = None
     labels: str | None = None
     kinds: dict[str, str] = field(default_factory=dict)
-    left_out: tuple[str, ...] = ()
-    """Columns that a model does not look at: they may hold anything, and need not be there."""
+    known: dict[str, str] = field(default_factory=dict)
+    """Kinds, as a model knows them, of columns that are no numbers; they need not be there."""
     missing: tuple[str, ...] = ()
     n_features: int | None = None
 

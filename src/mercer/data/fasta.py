@@ -10,7 +10,9 @@ from mercer.errors import FormatError
 __all__ = ["read_fasta"]
 
 
-def read_fasta(source: Any, labels: Any = None) -> tuple[list[str], np.ndarray | None, list[str]]:
+def read_fasta(
+    source: Any, labels: Any = None, *, partial: bool = False
+) -> tuple[list[str], np.ndarray | None, list[str]]:
     """Read sequences, and their labels, from a FASTA file, or say which line is wrong and why.
 
     A sequence has a line ``>name``, or ``>name label``, and then lines with its letters.
@@ -23,6 +25,8 @@ def read_fasta(source: Any, labels: Any = None) -> tuple[list[str], np.ndarray |
         A file with the name and the label of a sequence on every line, a tab, a comma or spaces between them. None:
         labels are what follows the names in the headers, where all headers have something there: ``label=...``,
         ``class=...``, or the last word.
+    partial : bool, default=False
+        Whether some headers may have a label where others have none, as descriptions do: None stands for those.
 
     Returns
     -------
@@ -74,7 +78,7 @@ def read_fasta(source: Any, labels: Any = None) -> tuple[list[str], np.ndarray |
             raise FormatError(f"the name {own!r} is that of line {seen[own]}, too.", name, number)
         seen[own] = number
     if labels is None:
-        y = _labels_of_headers(headers, name, lines)
+        y = _labels_of_headers(headers, name, lines, partial)
     else:
         known = _read_labels(labels)
         for own, number in zip(names, lines, strict=True):
@@ -89,14 +93,14 @@ def _check_last(letters: list[list[str]], name: str, lines: list[int]) -> None:
         raise FormatError("there are no letters below this header.", name, lines[-1])
 
 
-def _labels_of_headers(headers: list[str], name: str, lines: list[int]) -> list[str] | None:
+def _labels_of_headers(headers: list[str], name: str, lines: list[int], partial: bool) -> list[Any] | None:
     found = [_label(header) for header in headers]
     if all(label is None for label in found):
         return None
     for label, line in zip(found, lines, strict=True):
-        if label is None:
+        if label is None and not partial:
             raise FormatError("this header has no label behind the name, though others have.", name, line)
-    return [str(label) for label in found]
+    return found
 
 
 def _label(header: str) -> str | None:

@@ -97,14 +97,17 @@ def replacing(path: Any) -> Iterator[Path]:
     if (os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))) or str(path).startswith("/dev/"):
         yield Path(path)
         return
-    path = Path(os.path.realpath(path))
+    given, path = path, Path(os.path.realpath(path))
     if not path.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {path.parent} to write {path.name} to.")
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; give the name of a file.")
     part = path.with_name(f".mercer-{secrets.token_hex(8)}.part")  # the name itself may be as long as names can be
     # Made here, so that it is this process' own, and to learn the rights of new files.
-    os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    try:
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    except OSError as error:  # nobody has asked for the other name
+        raise OSError(error.errno, error.strerror, str(given)) from error
     try:
         rights = os.stat(path if path.exists() else part).st_mode
         yield part

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -12,7 +13,7 @@ from mercer.data.files import name_of, read_bytes, read_text, suffix_of
 from mercer.errors import FormatError
 from mercer.extras import require
 
-__all__ = ["KINDS", "MISSING", "Columns", "column_kinds", "read_table"]
+__all__ = ["IDENTIFIERS", "KINDS", "MISSING", "Columns", "column_kinds", "read_table"]
 
 # What stands for a value that is not known.
 MISSING = frozenset({"", "?", "NA", "N/A", "NaN", "nan", "NULL", "null"})
@@ -22,6 +23,8 @@ DELIMITERS = ",\t;|"
 IDENTIFIERS = frozenset({"id", "index", "row", "rownames", "row_id", "unnamed: 0"})
 # If at most this share of a column is no number, it is a column of numbers with mistakes in it.
 MISTAKES = 0.1
+# A number with a decimal comma.
+COMMA = re.compile(r"[-+]?\d*,\d+")
 # Integers up to here are exact in float64, which they are turned into sooner or later.
 LARGEST_EXACT = 1 << 53
 
@@ -53,6 +56,7 @@ def read_table(
     delimiter: str | None = None,
     header: bool | None = None,
     missing: Collection[str] = MISSING,
+    decimal: str = ".",
     kinds: Mapping[str, str] | None = None,
     as_frame: bool = False,
 ) -> Any:
@@ -70,6 +74,8 @@ def read_table(
         names they are V1, V2, and so on.
     missing : collection of str
         What stands for a value that is not known.
+    decimal : {".", ","}, default="."
+        What stands before the decimals of a number in a text file.
     kinds : mapping from names to kinds, default=None
         What is known of columns: "numeric", "categorical", "text", or "identifier" for one that is left out and need
         not be there: whatever it holds is kept and not looked at. Of the others those are numeric in which all is
@@ -87,7 +93,8 @@ def read_table(
     ------
     FormatError
         For a file that is empty, binary or not in UTF-8, rows that are too long or too short, names that are there
-        twice, a quote that is not closed, a non-number or an infinite number among numbers.
+        twice, a quote that is not closed, a non-number or an infinite number among numbers, a column of numbers with
+        decimal commas where points are asked for.
 
     See Also
     --------
@@ -110,11 +117,13 @@ def read_table(
     ...
     mercer.errors.FormatError: a stream, line 3: 1 field, where the first line has 2.
     """
+    if decimal not in (".", ",") or decimal == delimiter:
+        raise ValueError(f"decimal must be '.' or ',', and not the delimiter, got {decimal!r}.")
     kinds = {} if kinds is None else dict(kinds)
     if suffix_of(source) in (".parquet", ".pq"):
         table = _read_parquet(source, kinds)
     else:
-        table = _read_delimited(source, delimiter, header, frozenset(missing), kinds)
+        table = _read_delimited(source, delimiter, header, frozenset(missing), decimal, kinds)
     if unknown := [name for name, kind in kinds.items() if name not in table and kind != "identifier"]:
         raise ValueError(f"kinds names the column {unknown[0]!r}; {table.source} has {', '.join(map(repr, table))}.")
     if not as_frame:
@@ -164,16 +173,23 @@ def _kind(name: str, values: np.ndarray) -> str:
 
 
 def _read_delimited(
-    source: Any, delimiter: str | None, header: bool | None, missing: frozenset[str], kinds: Mapping[str, str]
+    source: Any,
+    delimiter: str | None,
+    header: bool | None,
+    missing: frozenset[str],
+    decimal: str,
+    kinds: Mapping[str, str],
 ) -> Columns:
     name, text = name_of(source), read_text(source)
     if delimiter is None:
         first = text.lstrip().partition("\n")[0]
-        delimiter = "\t" if suffix_of(source) in (".tsv", ".tab") else max(DELIMITERS, key=first.count)
+        delimiter = (
+            "\t" if suffix_of(source) in (".tsv", ".tab") else max(DELIMITERS.replace(decimal, ""), key=first.count)
+        )
     rows, lines = _rows(text, delimiter, name)
     first_line = lines[0]
     if header is None:
-        header = not any(map(_is_number, rows[0]))
+        header = not any(_is_number(field, decimal) for field in rows[0])
     if header:
         names = _names(rows[0], name, first_line)
         rows, lines = rows[1:], lines[1:]
@@ -187,7 +203,7 @@ def _read_delimited(
             raise FormatError(f"{some}, where the first line has {len(names)}.", name, line)
     numbers = np.array(lines)
     columns = {
-        column: _values(column, [value.strip() for value in values], missing, kinds.get(column), name, numbers)
+        column: _values(column, [value.strip() for value in values], missing, decimal, kinds.get(column), name, numbers)
         for column, values in zip(names, zip(*rows, strict=True), strict=True)
     }
     return Columns(columns, name, numbers)
@@ -197,6 +213,7 @@ def _rows(text: str, delimiter: str, name: str) -> tuple[list[list[str]], list[i
     """Rows that are not empty, and the lines on which they begin."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     rows, lines, begin = [], [], 1
+    limit = csv.field_size_limit(len(text))  # of the whole process, 131072 letters: a genome is longer
     try:
         for row in reader:
             if row and (len(row) > 1 or row[0].strip()):
@@ -206,6 +223,8 @@ def _rows(text: str, delimiter: str, name: str) -> tuple[list[list[str]], list[i
     except csv.Error as error:
         reason = "a quote is not closed" if "end of data" in str(error) else str(error)
         raise FormatError(f"{reason}; the row begins on this line.", name, begin) from None
+    finally:
+        csv.field_size_limit(limit)
     return rows, lines
 
 
@@ -225,12 +244,18 @@ def _names(fields: list[str], name: str, line: int) -> list[str]:
 
 
 def _values(
-    column: str, values: list[str], missing: frozenset[str], kind: str | None, name: str, lines: np.ndarray
+    column: str,
+    values: list[str],
+    missing: frozenset[str],
+    decimal: str,
+    kind: str | None,
+    name: str,
+    lines: np.ndarray,
 ) -> np.ndarray:
     """A column as numbers or as strings."""
     absent = np.fromiter((value in missing for value in values), dtype=bool, count=len(values))
     if kind not in ("categorical", "text", "identifier"):
-        numbers = _as_numbers(column, values, absent, kind == "numeric", name, lines)
+        numbers = _as_numbers(column, values, absent, decimal, kind == "numeric", name, lines)
         if numbers is not None:
             return numbers
     strings = np.array(values, dtype=object)
@@ -239,7 +264,7 @@ def _values(
 
 
 def _as_numbers(
-    column: str, values: list[str], absent: np.ndarray, numeric: bool, name: str, lines: np.ndarray
+    column: str, values: list[str], absent: np.ndarray, decimal: str, numeric: bool, name: str, lines: np.ndarray
 ) -> np.ndarray | None:
     """A column as numbers, None if it has too many others for mistakes."""
     if absent.all():
@@ -247,9 +272,16 @@ def _as_numbers(
     known = np.flatnonzero(~absent)
     numbers = np.full(len(values), np.nan)
     try:
-        numbers[known] = [_number(values[k]) for k in known]
+        numbers[known] = [_number(values[k], decimal) for k in known]
     except ValueError:
-        wrong = [k for k in known if not _is_number(values[k])]
+        wrong = [k for k in known if not _is_number(values[k], decimal)]
+        commas = [k for k in wrong if decimal == "." and COMMA.fullmatch(values[k])]
+        if commas and len(wrong) - len(commas) <= MISTAKES * len(known):
+            reason = f"column {column!r}: {values[commas[0]]!r} has a decimal comma; decimal=',' (--decimal ,) reads it"
+            as_it_is = (
+                "" if numeric else ", the kind 'categorical' or 'text' (--categorical, --text) leaves it as it is"
+            )
+            raise FormatError(f"{reason}{as_it_is}.", name, int(lines[commas[0]])) from None
         if not numeric and len(wrong) > MISTAKES * len(known):
             return None
         reason = f"column {column!r}: {values[wrong[0]]!r} is no number"
@@ -262,16 +294,16 @@ def _as_numbers(
     return numbers.astype(np.int64) if whole and (np.abs(numbers) <= LARGEST_EXACT).all() else numbers
 
 
-def _number(value: str) -> float:
+def _number(value: str, decimal: str) -> float:
     """A number; Python would read ``1_2``, too, which in a file is a name."""
-    if "_" in value:
+    if "_" in value or (decimal == "," and "." in value):
         raise ValueError
-    return float(value)
+    return float(value.replace(decimal, "."))
 
 
-def _is_number(value: str) -> bool:
+def _is_number(value: str, decimal: str) -> bool:
     try:
-        _number(value)
+        _number(value, decimal)
     except ValueError:
         return False
     return True
@@ -313,7 +345,11 @@ def _from_arrow(values: Any, column: str, name: str) -> np.ndarray:
         values, kind = values.cast(kind.value_type), kind.value_type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         exact = pa.types.is_integer(kind) and not values.null_count
-        numbers = values.cast(pa.int64() if exact else pa.float64()).to_numpy(zero_copy_only=False)
+        try:
+            values = values.cast(pa.int64() if exact else pa.float64())
+        except pa.ArrowInvalid:  # larger than that, or than float64 has digits for
+            values = values.cast(pa.float64(), safe=False)
+        numbers = values.to_numpy(zero_copy_only=False)
         if np.isinf(numbers).any():
             row = int(np.flatnonzero(np.isinf(numbers))[0])
             raise FormatError(f"row {row + 1}: column {column!r} is infinite.", name)

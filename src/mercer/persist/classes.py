@@ -113,7 +113,13 @@ SKLEARN = {
 }
 
 # Modules whose public functions may be parameters: scores of features, measures of error.
-FUNCTION_MODULES = ("mercer.features", "mercer.structured", "sklearn.feature_selection", "sklearn.metrics")
+FUNCTION_MODULES = (
+    "mercer.features",
+    "mercer.selection.scores",
+    "mercer.structured",
+    "sklearn.feature_selection",
+    "sklearn.metrics",
+)
 
 # Classes that the program itself has named, see `register`.
 REGISTERED: dict[str, type] = {}

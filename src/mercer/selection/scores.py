@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, RegressorMixin, is_classifier, is_regressor
 from sklearn.metrics import check_scoring, get_scorer_names
 
-__all__ = ["HeldOut", "HeldOutValues", "Scoring"]
+__all__ = ["HeldOut", "HeldOutValues", "Scoring", "consistency"]
 
 
 class HeldOut:

@@ -14,7 +14,7 @@ from mercer.kernels.samples import describe
 from mercer.kernels.tables import Table
 from mercer.parameters import Choice, Number, check_parameters
 
-__all__ = ["TablePreparation"]
+__all__ = ["TablePreparation", "as_category"]
 
 SCALERS = {"standard": StandardScaler, "minmax": MinMaxScaler}
 
@@ -201,7 +201,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
 
     def _categories(self, table: Table) -> np.ndarray:
         """The categorical columns as strings, "" for what is missing, shape (n, n_categorical)."""
-        columns = [np.array([_as_category(value) for value in _listed(table, name)]) for name in self.categorical_]
+        columns = [np.array([as_category(value) for value in _listed(table, name)]) for name in self.categorical_]
         return np.column_stack(columns) if columns else np.empty((self._n_rows(table), 0), dtype="<U1")
 
     def _text(self, table: Table, name: str) -> list[str]:
@@ -227,7 +227,7 @@ def _listed(table: Table, name: str) -> list[Any]:
     return column.to_list() if hasattr(column, "to_list") else np.asarray(column, dtype=object).tolist()
 
 
-def _as_category(value: Any) -> str:
+def as_category(value: Any) -> str:
     """A category as a string: 1, 1.0 and "1" are one, and so are all ways to be missing."""
     if value is None or (isinstance(value, float) and value != value) or type(value).__name__ in ("NAType", "NaTType"):
         return ""
