@@ -1,4 +1,4 @@
-"""Sequential minimal optimisation on a device: two levels of working sets."""
+"""Box-constrained duals on a device: Newton's method, then sequential minimal optimisation in two levels of sets."""
 
 import time
 from collections.abc import Callable
@@ -16,6 +16,7 @@ from mercer.kernels.samples import to_numpy
 from mercer.parameters import Number
 from mercer.problems import DualProblem, DualProblems
 from mercer.solvers.base import Callback, History, Progress, SolverResult, SolverResults, certify
+from mercer.solvers.device_newton import DeviceNewton, Variables
 from mercer.solvers.smo import SMO, SUSPECT_MARGIN
 from mercer.solvers.working_sets import MOST_STEPS, Told, WorkingSet, has_pairs
 
@@ -31,6 +32,8 @@ INNER_ACCURACY = 0.1
 KEPT = 0.5
 # How often float64 may fail to halve the violation until rounding is said to be in the way.
 PATIENCE = 3
+# Rounds without progress after which float32 is taken to be in the way, and so many for every set it takes to meet all.
+IDLE_ROUNDS, IDLE_ROUNDS_PER_SET = 10, 2
 # The history has an entry for so many rounds at first, then for every so many.
 FIRST_RECORDS, STRIDE = 4, 8
 # Rounds that are made one kernel of the GPU after the other; later ones are repeated as a whole.
@@ -52,11 +55,13 @@ class Paths(NamedTuple):
 
 
 class DeviceSMO(SMO):
-    """Sequential minimal optimisation with kernel values from a device. [1]_
+    """Newton's method and sequential minimal optimisation with kernel values from a device. [1]_ [2]_
 
-    All variables and the gradient lie on the device. The variables that violate the optimality conditions most, with
-    some of those that did so before, form a working set; its kernel matrix is computed and its own problem solved, then
-    the gradient of all others follows in one product
+    All variables and the gradient lie on the device. Where every variable has a bound and none or one equality holds,
+    Newton's method comes first (`mercer.solvers.device_newton`): some tens of large steps, which a GPU makes quickly,
+    to a point that mostly is the solution up to `tol`. What is left is for rounds: the variables that violate the
+    optimality conditions most, with some of those that did so before, form a working set; its kernel matrix is computed
+    and its own problem solved, then the gradient of all others follows in one product
 
     .. math:: f \\leftarrow f + K[:, W] \\, (s \\, \\delta a)_W,
 
@@ -85,12 +90,14 @@ class DeviceSMO(SMO):
 
     Notes
     -----
-    A round costs O(n size) kernel values and O(size^2) memory; the vectors lie on the device, O(n d). The result does
+    A Newton step costs O(n u) kernel values at most, O(u^3) and O(u^2) memory for u variables that are between their
+    bounds; a round O(n size) kernel values and O(size^2) memory; the vectors lie on the device, O(n d). The result does
     not depend on threads.
 
     References
     ----------
     .. [1] Z. Wen, J. Shi, Q. Li, B. He, J. Chen, ThunderSVM: a fast SVM library on GPUs and CPUs, JMLR 19, 2018.
+    .. [2] Y. Yan, Q. Li, An efficient augmented Lagrangian method for support vector machine, 2020.
 
     Examples
     --------
@@ -248,7 +255,7 @@ class Run:
         self.goal = self.place.zeros(1)
         self.last_set = self.place.zeros(len(self.sign), dtype="float32")
         self.steps, self.turn = self.place.zeros(1, dtype="int64"), self.place.zeros(1, dtype="int64")
-        self.n_iter, self.n_rounds = 0, 0
+        self.n_iter, self.n_rounds, self.stopped = 0, 0, False
         self.samples: list[tuple[float, ...]] = []
         self.evaluated = rows.evaluations
         self._again: Callable[[], None] | None = None
@@ -258,6 +265,7 @@ class Run:
     def solve(self, start: np.ndarray) -> SolverResult:
         """From a feasible point to the certificate."""
         self._begin(start)
+        self._approach(0.9 * self.solver.tol)
         tol, last, stalls = self.solver.tol, np.inf, 0
         target = 0.9 * tol
         while True:
@@ -277,17 +285,56 @@ class Run:
             last, target = violation, max(0.5 * target, 0.1 * tol)
         return self._result("solved" if status == "max_iter" and violation <= tol else status)
 
+    def _approach(self, target: float) -> None:
+        """Near the solution by Newton's method, where the problem is of the kind for it: rounds go on from there."""
+        problem, total = self.problem, self.problem.total
+        bounded = bool((self.torch.isfinite(self.upper) & (self.upper > 0)).all())
+        if not bounded or isinstance(total, tuple) or not problem.gram.definite or self._found().violation <= target:
+            return
+        newton = DeviceNewton(
+            self.rows,
+            Variables(self.index, self.sign, self.linear, self.upper, self.ridge),
+            total,
+            lambda n_iter: n_iter >= self.most_steps or self.seconds > self.limit,
+            self._told,
+            self.dtype,
+        )
+        found = newton.solve(self.a, target)
+        self.steps += newton.n_iter
+        if found is None:
+            return
+        self.a.copy_(found)
+        self._balance()
+        # Variables of one sample have the same value.
+        self.f.index_copy_(0, self.index, newton.f)
+        balanced = (self.a != found).nonzero()[:, 0]
+        change = (self.sign * (self.a - found))[balanced]
+        self.f += self.rows.product(self.index[balanced], change, self.dtype)
+        self._look()
+
+    def _told(self, n_iter: int, objective: float, gap: float, violation: float) -> bool:
+        """Of a stage of Newton's method; whether to stop."""
+        self.samples.append((n_iter, -objective, gap, violation))
+        if self.callback is not None and self.callback(Progress(n_iter, objective, violation, self.seconds)):
+            self.stopped = True
+        return self.stopped
+
     def _rounds(self, target: float) -> str:
         """Round after round until no variable violates the conditions by more than the target, or a limit is met."""
         self.goal.fill_(target)
-        first = self.n_rounds
+        first, best, in_vain = self.n_rounds, np.inf, 0
+        patience = IDLE_ROUNDS + IDLE_ROUNDS_PER_SET * len(self.sign) // self.size
         while True:
             found = self._found()
+            in_vain = 0 if found.violation < best else in_vain + 1
+            best = min(best, found.violation)
+            # Without a step, or without progress in float32, rounding is all that is left.
             idle = self.n_rounds > first and found.n_iter == self.n_iter
+            idle = idle or (self.dtype == "float32" and in_vain > patience)
             self.n_iter = found.n_iter
             if self.n_rounds < FIRST_RECORDS or self.n_rounds % STRIDE == 0:
                 self._record(found)
-            if found.violation <= target or idle:  # without a step, rounding is all that is left
+            if found.violation <= target or idle:
                 return "solved"
             if (status := self._limit(found)) is not None:
                 return status
@@ -451,7 +498,7 @@ class Run:
         if self.seconds > self.limit:
             return "max_seconds"
         report = (found.n_iter, found.objective, found.violation, self.seconds)
-        if self.callback is not None and self.callback(Progress(*report)):
+        if self.stopped or (self.callback is not None and self.callback(Progress(*report))):
             return "stopped"
         # Is this a hard margin whose coefficients run away? a'Qa = 2 (objective - p'a) without ridge.
         if self.problem.hard and found.slope < 0.0:
