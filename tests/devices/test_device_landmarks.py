@@ -159,7 +159,9 @@ def test_the_inverse_of_moments_is_their_inverse(same, rng, about_the_mean):
         if about_the_mean:
             sums = gram.sums(c, rows)
             matrix -= np.outer(sums, sums) / total
-        assert_allclose(matrix @ gram.inverse_moments(c, rows, 0.3, total)(right), right, atol=1e-8)
+        inverse = gram.inverse_moments(c, rows, 0.3, total)
+        assert_allclose(matrix @ inverse(right), right, atol=1e-8)
+        assert_allclose(inverse(right[:, 0]), inverse(right)[:, 0], atol=1e-8)
 
 
 @pytest.mark.parametrize("arrays", [IN_MEMORY, arrays_on(PLACE)], ids=["NumPy", "PyTorch"])

@@ -309,7 +309,12 @@ class DeviceLandmarkGram(LandmarkGram):
         rounding = len(matrix) * np.finfo(float).eps * float(matrix.diagonal().abs().max())
         matrix.diagonal().add_(ridge + rounding)
         factor = definite_factor(matrix, self.place)
-        return lambda v: to_numpy(self.place.torch.cholesky_solve(self.place.tensor(v), factor))
+
+        def solve(right: np.ndarray) -> np.ndarray:
+            columns = self.place.tensor(right.reshape(len(right), -1))
+            return to_numpy(self.place.torch.cholesky_solve(columns, factor)).reshape(right.shape)
+
+        return solve
 
 
 def arrays_on(place: Place) -> Arrays:
