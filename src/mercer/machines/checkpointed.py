@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.checkpoints import CheckpointRule, SavedFit
+from mercer.checkpoints import Bookmark, CheckpointRule, SavedFit
 from mercer.fingerprint import fingerprint
 from mercer.machines.base import Machine
 from mercer.solvers.base import LIMITS
@@ -48,6 +48,10 @@ class CheckpointedMachine(Machine):
     def _refuse_checkpoint(self, reason: str) -> None:
         if self.checkpoint is not None:
             raise ValueError(f"checkpoint must be None {reason}, got {self.checkpoint!r}.")
+
+    def _bookmark(self) -> Bookmark | None:
+        """That of the one problem of a fit, all of which is a parameter, samples, labels or weights."""
+        return None if self._saved is None else self._saved.bookmark(type(self).__name__)
 
     def _take_samples(self, X: Any, y: Any = "no_validation", **check_y: Any) -> Any:
         found = super()._take_samples(X, y, **check_y)

@@ -113,9 +113,7 @@ class LeastSquaresMachine(LandmarkMachine):
         assert isinstance(gram, LandmarkGram | MapGram)
         self.alpha_ = float(self.alpha)
         known: dict[str, Any] = {"bias": bool(self.fit_intercept), "tol": self.tol, "max_iter": self.max_iter}
-        if self._saved is not None:
-            known["bookmark"] = self._saved.bookmark("ridge")  # all of it is a parameter, samples, or values y
-        found = solve_landmark_ridge(gram, Y / unit, weight, self.alpha_, **known)
+        found = solve_landmark_ridge(gram, Y / unit, weight, self.alpha_, **known, bookmark=self._bookmark())
         self._keep_weights(gram, unit * found.weights.T)
         self.intercept_ = unit * found.intercept
         self.sample_coef_ = unit / self.alpha_ * (weight[:, np.newaxis] * found.errors).T
