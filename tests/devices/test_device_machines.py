@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.sparse import csr_array
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mercer
@@ -104,6 +105,90 @@ def test_tensors_are_answered_by_tensors(twins):
 def test_machines_without_a_device_take_tensors_for_arrays():
     machine = mercer.KernelRidge(RBF(gamma=0.3)).fit(torch.from_numpy(X), torch.from_numpy(VALUES))
     assert isinstance(machine.predict(torch.from_numpy(X[:3])), np.ndarray)
+
+
+MORE = {
+    "KernelPCA": (lambda **k: mercer.KernelPCA(n_components=3, **k), None),
+    "KernelPCA over landmarks": (lambda **k: mercer.KernelPCA(**KNOWN, n_components=3, **k), None),
+    "KernelKMeans": (lambda **k: mercer.KernelKMeans(n_clusters=3, **k), None),
+    "KernelKMeans over landmarks": (lambda **k: mercer.KernelKMeans(**KNOWN, n_clusters=3, **k), None),
+    "SVC": (lambda **k: mercer.SVC(0.5 * RBF() + RBF("median"), tol=1e-6, probability=True, **k), CLASSES),
+    "KernelRidge over features": (lambda **k: mercer.KernelRidge(Linear(), alpha=[0.1, 1.0], **k), VALUES),
+    "GaussianProcessRegressor": (lambda **k: mercer.GaussianProcessRegressor(optimize=False, **k), VALUES),
+    "Nystroem": (lambda **k: Nystroem(n_components=20, **k), None),
+    "Nystroem by leverage": (lambda **k: Nystroem(n_components=20, pivots="leverage", **k), None),
+    "Nystroem of means": (lambda **k: Nystroem(n_components=20, pivots="kmeans", **k), None),
+}
+
+
+@pytest.mark.parametrize("name", [*ALL, *MORE])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_machines_learn_from_tensors_what_they_learn_from_arrays(name, dtype):
+    make, y = (ALL | MORE)[name]
+    given, weight = X.astype(dtype), np.where(np.arange(N) % 7 == 0, 0.0, 1.0)
+    labels = torch.from_numpy(y) if y is not None and y.dtype.kind != "U" else y
+    there = torch.from_numpy(given).requires_grad_()
+    on = make(device="cpu").fit(there, labels, sample_weight=torch.from_numpy(weight))
+    array = make(device="cpu").fit(given, y, sample_weight=weight)
+    assert on.n_features_in_ == D and isinstance(on.support_vectors_, np.ndarray)
+    assert on.support_vectors_.dtype == array.support_vectors_.dtype
+    answer = next(a for a in ("decision_function", "transform", "predict") if hasattr(on, a))
+    wanted = getattr(array, answer)(X)
+    assert_allclose(getattr(on, answer)(X), wanted, atol=1e-5 * np.abs(wanted).max())
+    assert isinstance(getattr(on, answer)(there), torch.Tensor)
+    if hasattr(on, "predict_proba"):
+        assert isinstance(on.predict_proba(there), torch.Tensor)
+    if "landmarks" in name and "KMeans" not in name:
+        assert on.full_certificate(there).bound == pytest.approx(array.full_certificate(given).bound, rel=1e-6)
+
+
+# These have them in memory: for a median of distances, weights of features, slopes of the evidence, means.
+IN_MEMORY = {"SVC", "KernelRidge over features", "GaussianProcessRegressor", "Nystroem of means"}
+
+
+@pytest.mark.parametrize("name", [name for name in ALL | MORE if name not in {*EXACT, *IN_MEMORY}])
+def test_tensors_stay_where_they_are(name, monkeypatch):
+    """But for support vectors."""
+    make, y = (ALL | MORE)[name]
+
+    def to_numpy(tensor):
+        assert tensor.shape != (N, D)
+        return tensor.detach().cpu().numpy()
+
+    for module in ("machines.base", "devices.arrays"):
+        monkeypatch.setattr(f"mercer.{module}.to_numpy", to_numpy)
+    weight = np.r_[0.0, np.ones(N - 1)]  # not all samples become support vectors
+    make(device="cpu").fit(torch.from_numpy(X), y, sample_weight=weight)
+
+
+def test_tensors_are_checked_in_fits():
+    machine = mercer.KernelRidge(RBF(gamma=0.3), approximation=10, device="cpu")
+    labels = torch.zeros(50)
+    with pytest.raises(ValueError, match="X contains NaN or infinity"):
+        machine.fit(torch.full((50, 3), torch.nan), labels)
+    for wrong in (torch.ones(50), torch.ones((50, 0)), torch.ones((0, 3))):
+        with pytest.raises(ValueError, match=r"X must be vectors, one in each row, got a tensor of shape \("):
+            machine.fit(wrong, labels)
+    with pytest.raises(ValueError, match="X has 50 samples, y has 49"):
+        machine.fit(torch.ones((50, 3)), labels[:49])
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        machine.fit(torch.ones((50, 3)), None)
+    whole = machine.fit(torch.from_numpy(np.arange(150).reshape(50, 3)), torch.arange(50))
+    assert whole.support_vectors_.dtype == np.float64
+
+
+def test_checkpoints_of_tensors_are_those_of_arrays(tmp_path):
+    machine = mercer.KernelLogisticRegression(**KNOWN, device="cpu", checkpoint=tmp_path / "fit", max_iter=1)
+    with pytest.warns(ConvergenceWarning):
+        machine.fit(X, CLASSES)
+    machine.set_params(max_iter=100).fit(torch.from_numpy(X), CLASSES)
+    assert machine.result_.status == "solved" and not (tmp_path / "fit").exists()
+
+
+def test_sums_of_kernels_predict_from_arrays():
+    kernel = RBF(gamma=0.3) + 0.1 * Linear()
+    on, native = (mercer.KernelRidge(kernel, device=device).fit(X, VALUES) for device in ("cpu", None))
+    assert_allclose(on.predict(X[:9]), native.predict(X[:9]), atol=1e-6)
 
 
 def test_wrong_tensors_are_refused():

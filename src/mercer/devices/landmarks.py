@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer.data import RowBlocks
-from mercer.devices.arrays import Place, Tensor, full_precision
+from mercer.devices.arrays import OnDevice, Place, Tensor, full_precision
 from mercer.devices.values import DeviceKernel
 from mercer.gram.features import FeatureGram
 from mercer.gram.landmark_matrix import LandmarkMatrix
@@ -62,7 +62,8 @@ class DeviceLandmarkMatrix(LandmarkMatrix):
         self.on = on.about(self.z)
         self.shape = (n_samples(X), len(self.z))
         self._moved: Tensor | None = None
-        if not isinstance(X, RowBlocks) and 8 * X.shape[0] * X.shape[1] <= place.budget() // 2:
+        fits = not isinstance(X, RowBlocks) and 8 * X.shape[0] * X.shape[1] <= place.budget() // 2
+        if fits or isinstance(X, OnDevice):
             self._moved = on.vectors(X)
 
     def in_single(self) -> "DeviceLandmarkMatrix":

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.devices.arrays import OnDevice, from_device
 from mercer.errors import DomainError
 from mercer.kernels.samples import in_full, take
 from mercer.machines import KernelTransformer
@@ -64,12 +65,14 @@ class Judged(KernelTransformer):
         """Kernel values between some of the training samples."""
         if self._precomputed:
             return X[np.ix_(rows, rows)].astype(np.float64, copy=False)
-        return self.kernel_(in_full(take(X, rows)))
+        return self.kernel_(in_full(from_device(take(X, rows))))
 
     def _diag_of(self, X: Any, rows: np.ndarray) -> np.ndarray:
         """k(x, x) of some training samples, given with their numbers."""
         if self._precomputed:
             return X[np.arange(len(rows)), rows].astype(np.float64)
+        if isinstance(X, OnDevice):
+            return self._diagonal_of(X)
         return self.kernel_.diag(X).astype(np.float64, copy=False)
 
 

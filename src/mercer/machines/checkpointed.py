@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer.checkpoints import Bookmark, CheckpointRule, SavedFit
+from mercer.devices.arrays import from_device
 from mercer.fingerprint import fingerprint
 from mercer.machines.base import Machine
 from mercer.solvers.base import LIMITS
@@ -59,7 +60,7 @@ class CheckpointedMachine(Machine):
             for what, value in zip(
                 ("samples", "labels"), found if isinstance(found, tuple) else (found,), strict=False
             ):
-                self._saved.identify(what, fingerprint(value))
+                self._saved.identify(what, fingerprint(from_device(value)))
         return found
 
     def _weights(self, sample_weight: Any, X: Any) -> np.ndarray:

@@ -11,13 +11,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer.data import RowBlocks
+from mercer.devices.arrays import OnDevice
 from mercer.devices.landmarks import DeviceLandmarkGram
 from mercer.distributed.engine import is_lazy
 from mercer.distributed.landmark_matrix import DaskLandmarkMatrix
 from mercer.distributed.rows import DaskRows
 from mercer.gram import Gram, LandmarkGram, LandmarkMatrix, MapGram, SpanGram
 from mercer.kernels import Indexed
-from mercer.kernels.samples import in_full, n_samples, row_blocks, take
+from mercer.kernels.samples import in_full, is_tensor, n_samples, row_blocks, take, to_numpy
 from mercer.machines.base import KernelMachine
 from mercer.machines.checkpointed import CheckpointedMachine
 from mercer.parameters import Number
@@ -93,6 +94,7 @@ class LandmarkMachine(CheckpointedMachine, KernelMachine):
     approximation: Any = None
     approximation_: Any
     _dense_coefficients: bool = True
+    _fits_tensors = True
 
     def _reads_blocks(self) -> bool:
         return self.approximation is not None
@@ -271,6 +273,8 @@ class LandmarkMachine(CheckpointedMachine, KernelMachine):
             raise ValueError("full_certificate is for machines with an approximation; result_ has the certificate.")
         if is_lazy(X):
             X = DaskRows(X, self.memory)
+        if is_tensor(X):
+            X = to_numpy(X) if self.device is None else OnDevice(X)
         if n_samples(X) != self._n_train:
             raise ValueError(f"X must have the {self._n_train} samples of fit, got {n_samples(X)}.")
         return X
