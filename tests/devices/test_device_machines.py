@@ -14,9 +14,9 @@ import mercer
 from mercer.data import RowBlocks
 from mercer.devices import DeviceGram, Place
 from mercer.errors import DomainError, SingularError
-from mercer.features import Nystroem
+from mercer.features import MercerMap, Nystroem, PolynomialSketch, RandomFourier
 from mercer.gram import MatrixGram
-from mercer.kernels import RBF, Chi2, Laplacian, Linear, Spectrum
+from mercer.kernels import RBF, Chi2, Laplacian, Linear, Polynomial, Spectrum
 from mercer.solvers import solve_spd
 
 torch = pytest.importorskip("torch")
@@ -44,6 +44,26 @@ OVER_LANDMARKS = {
     "KernelLogisticRegression": (lambda **k: mercer.KernelLogisticRegression(**KNOWN, **k), CLASSES),
     "KernelLogisticRegression of three": (lambda **k: mercer.KernelLogisticRegression(**KNOWN, **k), THREE),
 }
+THROUGH_MAPS = {
+    "SVC by frequencies": (
+        lambda **k: mercer.SVC(RBF(gamma=0.3), approximation=RandomFourier(n_components=61), **k),
+        THREE,
+    ),
+    "SVC by coordinates": (
+        lambda **k: mercer.SVC(RBF(gamma=0.3), approximation=MercerMap(n_components=30), **k),
+        THREE,
+    ),
+    "SVR by a sketch": (lambda **k: mercer.SVR(CUBIC, approximation=PolynomialSketch(n_components=40), **k), VALUES),
+    "KernelRidge by frequencies": (
+        lambda **k: mercer.KernelRidge(RBF(gamma=0.3), approximation=RandomFourier(n_components=60), **k),
+        VALUES,
+    ),
+    "KernelLogisticRegression by frequencies": (
+        lambda **k: mercer.KernelLogisticRegression(RBF(gamma=0.3), approximation=RandomFourier(n_components=60), **k),
+        CLASSES,
+    ),
+}
+CUBIC = Polynomial(degree=3, gamma=0.3, coef0=1.0)
 EXACT = {
     "KernelRidge": (lambda **k: mercer.KernelRidge(RBF(gamma=0.3), alpha=0.1, **k), VALUES),
     "KernelRidge of several": (lambda **k: mercer.KernelRidge(Laplacian(gamma=0.3), **k), np.c_[VALUES, X[:, :2]]),
@@ -51,7 +71,7 @@ EXACT = {
     "KernelLogisticRegression": (lambda **k: mercer.KernelLogisticRegression(RBF(gamma=0.3), **k), CLASSES),
     "KernelLogisticRegression of three": (lambda **k: mercer.KernelLogisticRegression(RBF(gamma=0.3), **k), THREE),
 }
-ALL = {**{f"{name} over landmarks": made for name, made in OVER_LANDMARKS.items()}, **EXACT}
+ALL = {**{f"{name} over landmarks": made for name, made in OVER_LANDMARKS.items()}, **THROUGH_MAPS, **EXACT}
 
 
 def decisions(machine, given):
@@ -201,10 +221,12 @@ def test_wrong_tensors_are_refused():
 
 @pytest.mark.parametrize(
     "name",
-    [f"{name} over landmarks" for name in ("SVC", "KernelRidge", "SVDD", "KernelLogisticRegression")],
+    [*(f"{name} over landmarks" for name in ("SVC", "KernelRidge", "SVDD", "KernelLogisticRegression")), *THROUGH_MAPS],
 )
 @pytest.mark.parametrize("exact", [True, False])
 def test_full_certificates_are_the_same(name, exact):
+    if not exact and name in THROUGH_MAPS and "coordinates" not in name:
+        pytest.skip("bounds by distances are for landmarks")
     make, y = ALL[name]
     on, native = (make(device=device).fit(X, y).full_certificate(X, exact=exact) for device in ("cpu", None))
     assert_allclose(on.objective, native.objective, rtol=1e-5)

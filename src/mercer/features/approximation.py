@@ -1,13 +1,14 @@
 """Feature maps that say how far their inner products are from the kernel."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.devices.arrays import OnDevice, from_device
+from mercer.devices.arrays import OnDevice, Place, from_device
 from mercer.errors import DomainError
 from mercer.kernels.samples import in_full, take
 from mercer.machines import KernelTransformer
@@ -139,6 +140,10 @@ class VectorMap(Approximation):
     @abstractmethod
     def _features_of(self, X: Any) -> np.ndarray:
         """The features of checked samples."""
+
+    @abstractmethod
+    def _features_on(self, place: Place, dtype: str) -> Callable[[Any], Any]:
+        """The same on a device: from vectors there to features of the dtype."""
 
     def transform(self, X):
         """The features.
