@@ -87,7 +87,9 @@ class DeviceFeatureMatrix(DeviceLandmarkMatrix):
 
     def _values(self, rows=None, least=1):
         for place, x in self._tiles(rows, least):
-            yield place, self.make(x)
+            with full_precision(self.place.torch):
+                features = self.make(x)
+            yield place, features
 
     def sums_of_squares(self, c: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         """The diagonal of `second_moments`."""

@@ -143,7 +143,7 @@ class PolynomialSketch(VectorMap):
             where, entries = np.stack([buckets[:d], np.arange(d)]), np.sqrt(gamma) * signs[:d]
             numbers = place.tensor(where), place.tensor(entries, dtype)
             throw = torch.sparse_coo_tensor(*numbers, (m, d), check_invariants=True)  # without a word PyTorch warns
-            parts.append((throw, int(buckets[d]), float(np.sqrt(constant) * signs[d])))
+            parts.append((throw.coalesce(), int(buckets[d]), float(np.sqrt(constant) * signs[d])))
 
         def features(x: Any) -> Any:
             columns, spectrum = x.to(place.dtype(dtype)).T, 1.0
