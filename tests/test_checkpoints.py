@@ -25,6 +25,9 @@ from mercer import (
     SVC,
     SVDD,
     SVR,
+    KernelKMeans,
+    KernelLogisticRegression,
+    KernelPCA,
     KernelRidge,
     LinearOneClassSVM,
     LinearSVC,
@@ -76,6 +79,16 @@ FITS = {
     "KernelRidge": (lambda: KernelRidge(alpha=1e-6, approximation=20, tol=1e-12), VALUES),
     "KernelRidge intercept": (lambda: KernelRidge(alpha=1e-6, approximation=20, fit_intercept=True), VALUES),
     "LSSVC": (lambda: LSSVC(alpha=1e-6, approximation=20, tol=1e-12), THREE),
+    "KernelLogisticRegression": (lambda: KernelLogisticRegression(C=10.0), CLASSES),
+    "KernelLogisticRegression classes": (lambda: KernelLogisticRegression(C=10.0), THREE),
+    "KernelLogisticRegression landmarks": (lambda: KernelLogisticRegression(C=10.0, approximation=20), THREE),
+    "KernelKMeans": (lambda: KernelKMeans(n_clusters=6, n_init=4), None),
+    "KernelKMeans landmarks": (lambda: KernelKMeans(n_clusters=6, init=np.arange(6), approximation=20), None),
+    "KernelPCA": (lambda: KernelPCA(RBF(gamma=0.05), n_components=4), None),
+    "KernelPCA landmarks": (
+        lambda: KernelPCA(RBF(gamma=1.0), n_components=4, approximation=100, eigen_solver="lanczos"),
+        None,
+    ),
 }
 every_fit = pytest.mark.parametrize(("make", "y"), FITS.values(), ids=FITS.keys())
 
@@ -143,6 +156,8 @@ def test_every_machine_with_the_parameter_is_here():
 def test_goes_on_to_the_same_optimum(make, y, share, path, monkeypatch):
     plain, told = make().fit(X, y), []
     machine = make().set_params(checkpoint=Checkpoint(path, seconds=0.0))
+    if isinstance(machine, KernelLogisticRegression | KernelKMeans | KernelPCA):
+        return goes_on_after_a_note(machine, plain, y, share, monkeypatch)
     if "callback" not in machine.get_params():
         return goes_on_in_ridge(machine, plain, y, share, monkeypatch)
     clone(machine).set_params(callback=lambda progress: told.append(progress.n_iter)).fit(X, y)
@@ -175,6 +190,43 @@ def goes_on_in_ridge(machine, plain, y, share, monkeypatch):
     assert machine.n_iter_ == plain.n_iter_ > 4
     assert len(calls_made) == plain.n_iter_ - done
     assert_allclose(machine.dual_coef_, plain.dual_coef_, rtol=1e-6, atol=1e-8 * np.abs(plain.dual_coef_).max())
+
+
+def dies_when_it_notes(monkeypatch, calls):
+    """What keeps the state of a solver, which dies after one of its calls."""
+    note, calls_made = checkpoints.Bookmark.note, []
+
+    def told(self, state):
+        note(self, state)
+        calls_made.append(1)
+        if len(calls_made) == calls:
+            raise Killed
+
+    monkeypatch.setattr(checkpoints.Bookmark, "note", told)
+    return calls_made
+
+
+def goes_on_after_a_note(machine, plain, y, share, monkeypatch):
+    """Steps that have been kept are not made again, and the same is found."""
+    with monkeypatch.context() as patched:
+        all_calls = dies_when_it_notes(patched, None)
+        clone(machine).fit(X, y)
+    done = max(1, int(share * len(all_calls)))
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        dies_when_it_notes(patched, done)
+        machine.fit(X, y)
+    assert os.path.exists(machine.checkpoint.path)
+    with monkeypatch.context() as patched:
+        left = dies_when_it_notes(patched, None)
+        machine.fit(X, y)
+    assert not os.path.exists(machine.checkpoint.path)
+    assert len(left) <= len(all_calls) - done + 1
+    assert machine.result_.status == plain.result_.status in ("solved", "local")
+    assert machine.n_iter_ == plain.n_iter_ or isinstance(machine, KernelPCA)  # which draws other directions
+    assert machine.result_.objective == pytest.approx(plain.result_.objective, rel=1e-6)
+    answer = "transform" if isinstance(machine, KernelPCA) else "decision_function" if y is not None else "predict"
+    found, wanted = getattr(machine, answer)(X), getattr(plain, answer)(X)
+    assert_allclose(found, wanted, atol=1e-6 * np.abs(wanted).max())
 
 
 def test_to_the_last_bit(path):
@@ -212,8 +264,11 @@ def test_limits_count_over_all_runs(path):
         (lambda: LinearSVC(), CLASSES, 3),
         (lambda: LinearSVR(solver="descent", tol=1e-9), VALUES, 300),
         (lambda: KernelRidge(alpha=1e-6, approximation=20, tol=1e-12), VALUES, 4),
+        (lambda: KernelLogisticRegression(C=10.0, approximation=20), CLASSES, 2),
+        (lambda: KernelLogisticRegression(C=10.0), CLASSES, 2),
+        (lambda: KernelPCA(RBF(gamma=1.0), n_components=4), None, 8),
     ],
-    ids=["landmarks", "newton", "descent", "ridge"],
+    ids=["landmarks", "newton", "descent", "ridge", "logistic landmarks", "logistic", "components"],
 )
 def test_limits_of_solvers_over_features(make, y, limit, path):
     whole = make().fit(X, y)
@@ -222,9 +277,37 @@ def test_limits_of_solvers_over_features(make, y, limit, path):
         with pytest.warns(ConvergenceWarning, match="max_iter"):
             machine.fit(X, y)
         assert machine.n_iter_ == limit < whole.n_iter_
-    machine.set_params(max_iter=None).fit(X, y)
+    machine.set_params(max_iter=whole.max_iter).fit(X, y)
     assert machine.n_iter_ >= limit and machine.result_.status == "solved"
     assert abs(machine.result_.objective - whole.result_.objective) <= 1e-9 + machine.result_.gap + whole.result_.gap
+
+
+def test_clusters_go_on_in_double_precision(path, monkeypatch):
+    """The file knows in which of the two stages the fit is, and where all starts have ended."""
+    monkeypatch.setattr("mercer.cluster.kernel_kmeans.FULL_SIZE", 100)
+    machine = KernelKMeans(n_clusters=6, n_init=4, max_iter=12, checkpoint=path)
+    with pytest.warns(ConvergenceWarning, match="was not given the time"):
+        machine.fit(X)
+    objectives, reached = machine.result_.objectives, machine.n_iter_
+    assert reached == 13 and len(objectives) == 4  # and a step in float64
+    machine.set_params(max_iter=300).fit(X)
+    assert machine.result_.status == "local" and machine.n_iter_ > reached
+    assert_array_equal(machine.result_.objectives, objectives)
+    assert machine.inertia_ < objectives.min() and not os.path.exists(path)
+
+
+def test_clusters_that_had_no_time_go_on(path):
+    for make in (FITS["KernelKMeans"][0], FITS["KernelKMeans landmarks"][0]):
+        whole = make().fit(X)
+        machine = make().set_params(checkpoint=path, max_iter=2)
+        for _ in range(2):
+            with pytest.warns(ConvergenceWarning, match="was not given the time"):
+                machine.fit(X)
+        seconds = machine.result_.seconds
+        machine.set_params(max_iter=300).fit(X)
+        assert machine.result_.status == "local" and not os.path.exists(path)
+        assert machine.n_iter_ > 2 and machine.result_.seconds > seconds
+        assert machine.inertia_ == pytest.approx(whole.inertia_, rel=0.05)
 
 
 def test_seconds_count_over_all_runs(path):
@@ -272,6 +355,27 @@ def test_folds_that_are_drawn_anew_are_other_problems(path):
     free = SVC(probability=True, random_state=None, checkpoint=Checkpoint(path, seconds=0.0))
     killed_after(free, 25, X, CLASSES)
     assert clone(free).fit(X, CLASSES).result_.status == "solved"
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_logistic_regression_begins_with_some_of_many_samples(n_classes, path):
+    """The file knows in which of the two runs it is, and what the next step draws."""
+    rng = np.random.default_rng(3)
+    many = rng.normal(size=(2500, 2))
+    y = np.digitize(many[:, 0] + many[:, 1] ** 2 + 0.3 * rng.normal(size=2500), [0.5, 1.5][: n_classes - 1])
+    plain = KernelLogisticRegression(RBF(gamma=0.3), approximation=20).fit(many, y)
+    machine = clone(plain).set_params(checkpoint=Checkpoint(path, seconds=0.0))
+    with pytest.MonkeyPatch.context() as patched:
+        n_calls = dies_when_it_notes(patched, None)
+        clone(machine).fit(many, y)
+    for k in range(1, len(n_calls)):
+        with pytest.MonkeyPatch.context() as patched, pytest.raises(Killed):
+            dies_when_it_notes(patched, k)
+            machine.fit(many, y)
+        machine.fit(many, y)
+        assert machine.n_iter_ == plain.n_iter_ and machine.result_.status == "solved"
+        assert (np.diff(machine.result_.history.iteration) >= 0).all()
+        assert_allclose(machine.dual_coef_, plain.dual_coef_, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("pivots", ["random", "uniform", "leverage", "kmeans"])
@@ -543,6 +647,7 @@ def test_values_of_the_parameter(value, message):
         (LinearSVC(loss="squared_hinge", penalty="l1"), CLASSES, "with penalty='l1', whose solver"),
         (LinearSVR(loss="quadratic", penalty="l1"), VALUES, "with penalty='l1', whose solver"),
         (KernelRidge(), VALUES, "without an approximation, as a system of equations"),
+        (KernelPCA(eigen_solver="dense"), None, "with eigen_solver='dense', which finds all eigenvectors"),
     ],
 )
 def test_fits_that_have_no_state_are_refused(machine, y, message, path):

@@ -128,7 +128,7 @@ def spied(gram, seen):
 def test_one_step_for_two_classes_is_a_pass():
     """The fused pass is the two that it stands for."""
     problem = posed()
-    run = _Run(problem, problem.gram, None, 1e-6, 10, np.random.RandomState(0))
+    run = _Run(problem, problem.gram, None, 1e-6, 10, 0, 0.0, None)
     curvature = Curvature(problem, np.random.default_rng(0).normal(size=(400, 1)))
     V = np.random.default_rng(1).normal(size=(25, 1))
     run.working = run.gram

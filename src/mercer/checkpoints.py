@@ -57,8 +57,8 @@ class Checkpoint:
 
     Notes
     -----
-    The file has some numbers for every variable of the problems, and the square of the number of landmarks. The
-    samples are not in it.
+    The file has some numbers for every variable of the problems, and the square of the number of landmarks; of Lanczos'
+    method the directions that it has seen, some for each that is wanted. The samples are not in it.
 
     Examples
     --------

@@ -9,10 +9,12 @@ from scipy.sparse import csr_array
 from mercer.data import RowBlocks
 from mercer.devices import DeviceGram, DeviceLandmarkGram, DeviceLandmarkMatrix, Place
 from mercer.devices.landmarks import arrays_on
+from mercer.devices.maps import DeviceMapGram, DeviceSpanGram
 from mercer.errors import IndefiniteError
-from mercer.gram import LandmarkGram, LandmarkMatrix, low_rank, make_gram
+from mercer.features import MercerMap, PolynomialSketch, RandomFourier
+from mercer.gram import LandmarkGram, LandmarkMatrix, MapGram, SpanGram, low_rank, make_gram
 from mercer.gram.landmarks import IN_MEMORY, TOGETHER, independent
-from mercer.kernels import RBF, Exponential, Linear, Sigmoid
+from mercer.kernels import RBF, Exponential, Linear, Polynomial, Sigmoid
 
 torch = pytest.importorskip("torch")
 
@@ -159,7 +161,9 @@ def test_the_inverse_of_moments_is_their_inverse(same, rng, about_the_mean):
         if about_the_mean:
             sums = gram.sums(c, rows)
             matrix -= np.outer(sums, sums) / total
-        assert_allclose(matrix @ gram.inverse_moments(c, rows, 0.3, total)(right), right, atol=1e-8)
+        inverse = gram.inverse_moments(c, rows, 0.3, total)
+        assert_allclose(matrix @ inverse(right), right, atol=1e-8)
+        assert_allclose(inverse(right[:, 0]), inverse(right)[:, 0], atol=1e-8)
 
 
 @pytest.mark.parametrize("arrays", [IN_MEMORY, arrays_on(PLACE)], ids=["NumPy", "PyTorch"])
@@ -180,6 +184,66 @@ def test_landmarks_that_others_span_are_left_out_in_every_group(rng, arrays):
     # Of all others the kept ones leave no more than the precision.
     F = solve_triangular(np.asarray(lower), kernel[kept], lower=True)
     assert 1 - (F**2).sum(axis=0).min() < 1e-7 and np.asarray(lower).diagonal().min() > 1e-5
+
+
+# --- features of maps -------------------------------------------------------------------------------------
+
+
+MAPS = {
+    "RandomFourier": RandomFourier(RBF(gamma=0.2), n_components=24),
+    "an odd number": RandomFourier(RBF(gamma=0.2), n_components=25),
+    "PolynomialSketch": PolynomialSketch(Polynomial(degree=3, gamma=0.3, coef0=1.0), n_components=24),
+    "of one factor": PolynomialSketch(2 * Linear() + 1, n_components=25),
+    "MercerMap": MercerMap(RBF(gamma=0.2), n_components=24),
+}
+
+
+def map_grams(name, X, given):
+    """The twins, the one on the device over the samples as they are given."""
+    features = MAPS[name].fit(X[:M] if name == "MercerMap" else X[:50])
+    kernel = features.kernel_
+    if name == "MercerMap":
+        landmarks = features.support_vectors_, features.dual_coef_
+        return DeviceSpanGram(kernel, given, *landmarks, PLACE), SpanGram(kernel, X, *landmarks)
+    native = MapGram(features._features_of, features._n_features_out, kernel, X)
+    return DeviceMapGram(features, kernel, given, PLACE), native
+
+
+@pytest.mark.parametrize("name", MAPS)
+@pytest.mark.parametrize("kind", ["array", "blocks", "CSR"])
+def test_features_of_maps_are_those_of_the_native_twin(name, kind, rng):
+    X = rng.normal(size=(N, 4))
+    kinds = {"array": X, "blocks": RowBlocks([lambda: X[:110], lambda: X[110:]]), "CSR": csr_array(X)}
+    on, native = map_grams(name, X, kinds[kind])
+    m = native.n_weights
+    w, c = rng.normal(size=(m, K)), rng.normal(size=N)
+    assert on.n_weights == m and isinstance(on, SpanGram if name == "MercerMap" else MapGram)
+    assert_allclose(on.some(SOME), native.some(SOME), atol=1e-12)
+    assert_allclose(on.in_single().some(SOME), native.some(SOME), atol=1e-4)
+    single = on.in_single()
+    assert single.dtype == np.float32 and single.in_single() is single
+    for rows in (None, SOME):
+        d = c if rows is None else c[rows]
+        assert_allclose(on.products(w, rows), native.products(w, rows), atol=1e-10)
+        assert_allclose(on.sums(d, rows), native.sums(d, rows), atol=1e-10)
+        assert_allclose(on.moments(d, rows), native.moments(d, rows), atol=1e-9)
+        assert_allclose(on.squares(d, rows), native.squares(d, rows), atol=1e-9)
+    for found, wanted in zip(on.both(w, c), native.both(w, c), strict=True):
+        assert_allclose(found, wanted, atol=1e-9)
+    assert_allclose(on.diag(), native.diag(), atol=1e-10)
+    assert_allclose(on.exact_diag(), native.exact_diag(), atol=1e-10)
+    assert_allclose(on.rows(SOME[::-1]), native.rows(SOME[::-1]), atol=1e-10)
+    d = c**2
+    for corner in (None, float(d.sum()) + 1.0):
+        right = rng.normal(size=m + (corner is not None))
+        step = on.newton_step(*on.newton_moments(d), corner, right)
+        assert_allclose(step, native.newton_step(*native.newton_moments(d), corner, right), atol=1e-8)
+    for total in (None, float(d.sum())):
+        inverse, other = (gram.inverse_moments(d, np.arange(N), 0.3, total) for gram in (on, native))
+        assert_allclose(inverse(w), other(w), atol=1e-7)
+    if isinstance(on, MapGram):
+        assert on.among(SOME) is None
+        assert_allclose(on.full().dot(c), native.full().dot(c), atol=1e-9)
 
 
 def test_indefinite_kernels_are_refused(rng):

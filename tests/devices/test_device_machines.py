@@ -7,15 +7,16 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.sparse import csr_array
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mercer
 from mercer.data import RowBlocks
 from mercer.devices import DeviceGram, Place
 from mercer.errors import DomainError, SingularError
-from mercer.features import Nystroem
+from mercer.features import MercerMap, Nystroem, PolynomialSketch, RandomFourier
 from mercer.gram import MatrixGram
-from mercer.kernels import RBF, Chi2, Laplacian, Linear, Spectrum
+from mercer.kernels import RBF, Chi2, Laplacian, Linear, Polynomial, Spectrum
 from mercer.solvers import solve_spd
 
 torch = pytest.importorskip("torch")
@@ -40,13 +41,37 @@ OVER_LANDMARKS = {
     "KernelRidge": (lambda **k: mercer.KernelRidge(**KNOWN, alpha=0.1, **k), VALUES),
     "KernelRidge with an offset": (lambda **k: mercer.KernelRidge(**KNOWN, fit_intercept=True, **k), VALUES),
     "LSSVC": (lambda **k: mercer.LSSVC(**KNOWN, **k), THREE),
+    "KernelLogisticRegression": (lambda **k: mercer.KernelLogisticRegression(**KNOWN, **k), CLASSES),
+    "KernelLogisticRegression of three": (lambda **k: mercer.KernelLogisticRegression(**KNOWN, **k), THREE),
 }
+THROUGH_MAPS = {
+    "SVC by frequencies": (
+        lambda **k: mercer.SVC(RBF(gamma=0.3), approximation=RandomFourier(n_components=61), **k),
+        THREE,
+    ),
+    "SVC by coordinates": (
+        lambda **k: mercer.SVC(RBF(gamma=0.3), approximation=MercerMap(n_components=30), **k),
+        THREE,
+    ),
+    "SVR by a sketch": (lambda **k: mercer.SVR(CUBIC, approximation=PolynomialSketch(n_components=40), **k), VALUES),
+    "KernelRidge by frequencies": (
+        lambda **k: mercer.KernelRidge(RBF(gamma=0.3), approximation=RandomFourier(n_components=60), **k),
+        VALUES,
+    ),
+    "KernelLogisticRegression by frequencies": (
+        lambda **k: mercer.KernelLogisticRegression(RBF(gamma=0.3), approximation=RandomFourier(n_components=60), **k),
+        CLASSES,
+    ),
+}
+CUBIC = Polynomial(degree=3, gamma=0.3, coef0=1.0)
 EXACT = {
     "KernelRidge": (lambda **k: mercer.KernelRidge(RBF(gamma=0.3), alpha=0.1, **k), VALUES),
     "KernelRidge of several": (lambda **k: mercer.KernelRidge(Laplacian(gamma=0.3), **k), np.c_[VALUES, X[:, :2]]),
     "LSSVC": (lambda **k: mercer.LSSVC(RBF(gamma=0.3), alpha=0.1, **k), THREE),
+    "KernelLogisticRegression": (lambda **k: mercer.KernelLogisticRegression(RBF(gamma=0.3), **k), CLASSES),
+    "KernelLogisticRegression of three": (lambda **k: mercer.KernelLogisticRegression(RBF(gamma=0.3), **k), THREE),
 }
-ALL = {**{f"{name} over landmarks": made for name, made in OVER_LANDMARKS.items()}, **EXACT}
+ALL = {**{f"{name} over landmarks": made for name, made in OVER_LANDMARKS.items()}, **THROUGH_MAPS, **EXACT}
 
 
 def decisions(machine, given):
@@ -75,7 +100,7 @@ def test_answers_are_those_of_the_functions_learnt(twins):
     """Whatever computed the kernel values."""
     on, _ = twins
     native = clone_of(on)
-    for name in ("predict", "decision_function", "score_samples"):
+    for name in ("predict", "decision_function", "score_samples", "predict_proba"):
         if hasattr(on, name):
             found, wanted = getattr(on, name)(X[:50]), getattr(native, name)(X[:50])
             assert (found == wanted).all() if found.dtype.kind in "UiO" else np.allclose(found, wanted, atol=1e-9)
@@ -88,7 +113,7 @@ def clone_of(machine):
 
 def test_tensors_are_answered_by_tensors(twins):
     on, _ = twins
-    for name in ("predict", "decision_function", "score_samples"):
+    for name in ("predict", "decision_function", "score_samples", "predict_proba", "predict_log_proba"):
         if hasattr(on, name):
             wanted, found = getattr(on, name)(X[:50]), getattr(on, name)(torch.from_numpy(X[:50]))
             assert isinstance(found, np.ndarray if wanted.dtype.kind == "U" else torch.Tensor)
@@ -102,6 +127,90 @@ def test_machines_without_a_device_take_tensors_for_arrays():
     assert isinstance(machine.predict(torch.from_numpy(X[:3])), np.ndarray)
 
 
+MORE = {
+    "KernelPCA": (lambda **k: mercer.KernelPCA(n_components=3, **k), None),
+    "KernelPCA over landmarks": (lambda **k: mercer.KernelPCA(**KNOWN, n_components=3, **k), None),
+    "KernelKMeans": (lambda **k: mercer.KernelKMeans(n_clusters=3, **k), None),
+    "KernelKMeans over landmarks": (lambda **k: mercer.KernelKMeans(**KNOWN, n_clusters=3, **k), None),
+    "SVC": (lambda **k: mercer.SVC(0.5 * RBF() + RBF("median"), tol=1e-6, probability=True, **k), CLASSES),
+    "KernelRidge over features": (lambda **k: mercer.KernelRidge(Linear(), alpha=[0.1, 1.0], **k), VALUES),
+    "GaussianProcessRegressor": (lambda **k: mercer.GaussianProcessRegressor(optimize=False, **k), VALUES),
+    "Nystroem": (lambda **k: Nystroem(n_components=20, **k), None),
+    "Nystroem by leverage": (lambda **k: Nystroem(n_components=20, pivots="leverage", **k), None),
+    "Nystroem of means": (lambda **k: Nystroem(n_components=20, pivots="kmeans", **k), None),
+}
+
+
+@pytest.mark.parametrize("name", [*ALL, *MORE])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_machines_learn_from_tensors_what_they_learn_from_arrays(name, dtype):
+    make, y = (ALL | MORE)[name]
+    given, weight = X.astype(dtype), np.where(np.arange(N) % 7 == 0, 0.0, 1.0)
+    labels = torch.from_numpy(y) if y is not None and y.dtype.kind != "U" else y
+    there = torch.from_numpy(given).requires_grad_()
+    on = make(device="cpu").fit(there, labels, sample_weight=torch.from_numpy(weight))
+    array = make(device="cpu").fit(given, y, sample_weight=weight)
+    assert on.n_features_in_ == D and isinstance(on.support_vectors_, np.ndarray)
+    assert on.support_vectors_.dtype == array.support_vectors_.dtype
+    answer = next(a for a in ("decision_function", "transform", "predict") if hasattr(on, a))
+    wanted = getattr(array, answer)(X)
+    assert_allclose(getattr(on, answer)(X), wanted, atol=1e-5 * np.abs(wanted).max())
+    assert isinstance(getattr(on, answer)(there), torch.Tensor)
+    if hasattr(on, "predict_proba"):
+        assert isinstance(on.predict_proba(there), torch.Tensor)
+    if "landmarks" in name and "KMeans" not in name:
+        assert on.full_certificate(there).bound == pytest.approx(array.full_certificate(given).bound, rel=1e-6)
+
+
+# These have them in memory: for a median of distances, weights of features, slopes of the evidence, means.
+IN_MEMORY = {"SVC", "KernelRidge over features", "GaussianProcessRegressor", "Nystroem of means"}
+
+
+@pytest.mark.parametrize("name", [name for name in ALL | MORE if name not in {*EXACT, *IN_MEMORY}])
+def test_tensors_stay_where_they_are(name, monkeypatch):
+    """But for support vectors."""
+    make, y = (ALL | MORE)[name]
+
+    def to_numpy(tensor):
+        assert tensor.shape != (N, D)
+        return tensor.detach().cpu().numpy()
+
+    for module in ("machines.base", "devices.arrays"):
+        monkeypatch.setattr(f"mercer.{module}.to_numpy", to_numpy)
+    weight = np.r_[0.0, np.ones(N - 1)]  # not all samples become support vectors
+    make(device="cpu").fit(torch.from_numpy(X), y, sample_weight=weight)
+
+
+def test_tensors_are_checked_in_fits():
+    machine = mercer.KernelRidge(RBF(gamma=0.3), approximation=10, device="cpu")
+    labels = torch.zeros(50)
+    with pytest.raises(ValueError, match="X contains NaN or infinity"):
+        machine.fit(torch.full((50, 3), torch.nan), labels)
+    for wrong in (torch.ones(50), torch.ones((50, 0)), torch.ones((0, 3))):
+        with pytest.raises(ValueError, match=r"X must be vectors, one in each row, got a tensor of shape \("):
+            machine.fit(wrong, labels)
+    with pytest.raises(ValueError, match="X has 50 samples, y has 49"):
+        machine.fit(torch.ones((50, 3)), labels[:49])
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        machine.fit(torch.ones((50, 3)), None)
+    whole = machine.fit(torch.from_numpy(np.arange(150).reshape(50, 3)), torch.arange(50))
+    assert whole.support_vectors_.dtype == np.float64
+
+
+def test_checkpoints_of_tensors_are_those_of_arrays(tmp_path):
+    machine = mercer.KernelLogisticRegression(**KNOWN, device="cpu", checkpoint=tmp_path / "fit", max_iter=1)
+    with pytest.warns(ConvergenceWarning):
+        machine.fit(X, CLASSES)
+    machine.set_params(max_iter=100).fit(torch.from_numpy(X), CLASSES)
+    assert machine.result_.status == "solved" and not (tmp_path / "fit").exists()
+
+
+def test_sums_of_kernels_predict_from_arrays():
+    kernel = RBF(gamma=0.3) + 0.1 * Linear()
+    on, native = (mercer.KernelRidge(kernel, device=device).fit(X, VALUES) for device in ("cpu", None))
+    assert_allclose(on.predict(X[:9]), native.predict(X[:9]), atol=1e-6)
+
+
 def test_wrong_tensors_are_refused():
     machine = mercer.KernelRidge(RBF(gamma=0.3), device="cpu").fit(X[:50], VALUES[:50])
     with pytest.raises(ValueError, match=r"X must have the 3 features .* got a tensor of shape \(2, 4\)"):
@@ -110,9 +219,14 @@ def test_wrong_tensors_are_refused():
         machine.predict(torch.full((2, 3), torch.nan))
 
 
-@pytest.mark.parametrize("name", ["SVC over landmarks", "KernelRidge over landmarks", "SVDD over landmarks"])
+@pytest.mark.parametrize(
+    "name",
+    [*(f"{name} over landmarks" for name in ("SVC", "KernelRidge", "SVDD", "KernelLogisticRegression")), *THROUGH_MAPS],
+)
 @pytest.mark.parametrize("exact", [True, False])
 def test_full_certificates_are_the_same(name, exact):
+    if not exact and name in THROUGH_MAPS and "coordinates" not in name:
+        pytest.skip("bounds by distances are for landmarks")
     make, y = ALL[name]
     on, native = (make(device=device).fit(X, y).full_certificate(X, exact=exact) for device in ("cpu", None))
     assert_allclose(on.objective, native.objective, rtol=1e-5)
@@ -144,6 +258,22 @@ def test_landmarks_are_chosen_alike(pivots):
     inner = on.transform(X[:20]) @ on.transform(X[:20]).T
     assert_allclose(inner, native.transform(X[:20]) @ native.transform(X[:20]).T, atol=1e-6)
     assert isinstance(on.transform(torch.from_numpy(X[:20])), torch.Tensor)
+
+
+@pytest.mark.parametrize("approximation", [None, 40])
+def test_clusters_are_the_same(approximation):
+    known = {"n_clusters": 4, "approximation": approximation, "init": np.arange(4)}
+    on, native = (mercer.KernelKMeans(RBF(gamma=0.3), device=device, **known).fit(X) for device in ("cpu", None))
+    assert on.result_.status == "local" and (on.labels_ == native.labels_).all()
+    assert_allclose(on.inertia_, native.inertia_, rtol=1e-8)
+    assert (on.predict(X) == on.labels_).all()
+    there = torch.from_numpy(X[:20])
+    for name in ("predict", "transform"):
+        found = getattr(on, name)(there)
+        assert isinstance(found, torch.Tensor)
+        assert_allclose(found.numpy(), getattr(native, name)(X[:20]), atol=1e-6)
+    drawn = mercer.KernelKMeans(RBF(gamma=0.3), n_clusters=4, approximation=approximation, device="cpu").fit(X)
+    assert drawn.inertia_ <= 1.05 * on.inertia_
 
 
 # --- systems ----------------------------------------------------------------------------------------------
@@ -196,9 +326,6 @@ def test_reciprocal_condition_numbers_are_those_of_lapack():
 
 
 def test_what_has_no_device_is_refused_before_it_is_computed():
-    for machine in (mercer.SVC(device="cpu"), mercer.OneClassSVM(device="cpu")):
-        with pytest.raises(ValueError, match="device must be None without an approximation, got 'cpu'"):
-            machine.fit(X, CLASSES)
     with pytest.raises(ValueError, match=r"device must be None, 'cpu', 'cuda'.* got 'gpu'"):
         mercer.KernelRidge(device="gpu").fit(X, VALUES)
     with pytest.raises(DomainError, match=r"device must be None with kernel='precomputed'"):

@@ -133,3 +133,9 @@ def test_words_of_kernels_are_read_off_the_tensor():
 def test_tensors_of_other_sizes_are_refused():
     with pytest.raises(ValueError, match="X has 3 features, Y has 4"):
         Linear()(torch.ones((2, 3)), torch.ones((2, 4)))
+
+
+def test_products_have_no_gradient():
+    X = torch.ones((3, 2)).requires_grad_()
+    product = RBF(gamma=1.0).dot(X, None, torch.ones(3))
+    assert not product.requires_grad and (product == 3).all()

@@ -16,7 +16,7 @@ from mercer.gram import FunctionGram, Gram, MatrixGram
 from mercer.gram.memory import memory_budget
 from mercer.kernels import Linear, as_kernel
 from mercer.kernels.samples import describe, n_samples, row_blocks, take
-from mercer.machines import KernelMachine, Machine
+from mercer.machines import KernelMachine, LandmarkMachine, Machine
 from mercer.machines.expansions import KernelClassifier
 from mercer.multiclass.pairs import pair_number
 from mercer.svm.classification import SupportVectorClassifier
@@ -270,7 +270,7 @@ def is_expansion(machine: Any) -> bool:
         and kind.decision_function is KernelClassifier.decision_function
         and kind._raw_decision is KernelMachine._raw_decision
         and kind._decision_of is KernelMachine._decision_of
-        and kind._expansions_of is KernelMachine._expansions_of
+        and kind._expansions_of in (KernelMachine._expansions_of, LandmarkMachine._expansions_of)
     )
 
 

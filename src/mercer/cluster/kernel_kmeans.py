@@ -1,6 +1,7 @@
 """k-means in feature space."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -11,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.callers import warn_caller
+from mercer.checkpoints import Bookmark
 from mercer.cluster.lloyd import Clusters, Run, best_of, drawn_starts, lloyd, nearest_mean, nearest_of
 from mercer.errors import IndefiniteError
 from mercer.gram import Gram, LandmarkGram, MatrixGram
@@ -27,6 +29,8 @@ __all__ = ["ClusteringResult", "KernelKMeans"]
 FULL_SIZE = 4096
 # Over landmarks starts are followed on so many samples first, at least, and on so many for each cluster.
 PART, PART_PER_CLUSTER = 4096, 4
+# The stages of a fit: in the working precision, and in float64.
+FIRST, LAST = "first", "last"
 # Squared distances below minus so many times what rounding can do to them are not rounding.
 NEGATIVE = 64
 
@@ -97,12 +101,18 @@ class KernelKMeans(ClusterMixin, KernelTransformer, LandmarkMachine):
     approximation : int >= 1, Nystroem, MercerMap or None, default=None
         For many samples: how many of them, the landmarks, means are expanded over, or the `Nystroem` or
         `MercerMap` that chooses them; more is more exact. None: all samples.
+    device : str, torch.device or None, default=None
+        Where kernel values are made, and sums of them: "cuda", a GPU, by PyTorch, or "cpu", by the same code. None: the
+        native core.
     random_state : int, RandomState or None, default=0
         Draws the starts.
     memory : float > 0 or "auto", default="auto"
         Megabytes for kernel values.
     n_threads : int or None, default=None
         Threads of the kernel.
+    checkpoint : path, Checkpoint or None, default=None
+        A file that keeps a long fit while it runs, so that the same fit goes on from it after a kill; see
+        `mercer.checkpoints.Checkpoint`.
 
     Attributes
     ----------
@@ -180,9 +190,11 @@ class KernelKMeans(ClusterMixin, KernelTransformer, LandmarkMachine):
         max_iter=300,
         single_moves=False,
         approximation=None,
+        device=None,
         random_state=0,
         memory="auto",
         n_threads=None,
+        checkpoint=None,
     ):
         self.kernel = kernel
         self.n_clusters = n_clusters
@@ -191,9 +203,11 @@ class KernelKMeans(ClusterMixin, KernelTransformer, LandmarkMachine):
         self.max_iter = max_iter
         self.single_moves = single_moves
         self.approximation = approximation
+        self.device = device
         self.random_state = random_state
         self.memory = memory
         self.n_threads = n_threads
+        self.checkpoint = checkpoint
 
     def fit(self, X, y=None, sample_weight=None):
         """Find clusters.
@@ -222,13 +236,13 @@ class KernelKMeans(ClusterMixin, KernelTransformer, LandmarkMachine):
             raise ValueError(
                 f"n_clusters={self.n_clusters} is more than there are samples of positive weight, n_samples={counted}."
             )
-        begun, unit = time.perf_counter(), float(weight.max())
+        stages, unit = _Stages(self._bookmark()), float(weight.max())
         with limit_threads(self.n_threads):
             gram = self._make_gram(X, weight)
             if isinstance(gram, LandmarkGram):
-                run, objectives = self._run_over_landmarks(gram, weight / unit)
+                run, objectives = self._run_over_landmarks(gram, weight / unit, stages)
             else:
-                run, objectives = self._best_run(gram, weight / unit)
+                run, objectives = self._best_run(gram, weight / unit, stages)
         clusters = run.clusters
         # Landmarks have been looked at already.
         if self.approximation is None and (clusters.own_squares < -NEGATIVE * clusters.rounding)[weight > 0].any():
@@ -245,7 +259,7 @@ class KernelKMeans(ClusterMixin, KernelTransformer, LandmarkMachine):
             violation=unit * clusters.best_single_move[2],
             n_iter=run.n_iter,
             status=run.status,
-            seconds=time.perf_counter() - begun,
+            seconds=time.perf_counter() - stages.began,
             objectives=unit * objectives,
         )
         if run.status == "max_iter":
@@ -265,18 +279,23 @@ class KernelKMeans(ClusterMixin, KernelTransformer, LandmarkMachine):
         else:
             self._keep_expansion(X, _shares(clusters.labels, clusters.weight, self.n_clusters), -0.5 * clusters.norms)
 
-    def _run_over_landmarks(self, gram: LandmarkGram, weight: np.ndarray) -> tuple[Run, np.ndarray]:
+    def _run_over_landmarks(self, gram: LandmarkGram, weight: np.ndarray, stages: "_Stages") -> tuple[Run, np.ndarray]:
         """From the best start on, with all samples: in float32, and in float64 to the end."""
         working = gram.in_single()
-        if isinstance(self.init, str):
-            labels = nearest_mean(working, self._means_of_part(gram, weight))
-        else:
-            labels = self._starts(gram, weight)[0]
-        n_iter = 0
-        if working is not gram:
-            (rough,) = lloyd(working, weight, [labels], self.n_clusters, self.max_iter, False)
-            labels, n_iter = rough.clusters.labels, rough.n_iter
-        (run,) = lloyd(gram, weight, [labels], self.n_clusters, max(1, self.max_iter - n_iter), self.single_moves)
+
+        def start() -> list[np.ndarray]:
+            if not isinstance(self.init, str):
+                return self._starts(gram, weight)
+            return [nearest_mean(working, self._means_of_part(gram, weight))]
+
+        starts, n_iter = start, 0
+        if (kept := stages.kept(LAST)) is not None:
+            n_iter = kept["before"]
+        elif working is not gram:
+            (rough,) = stages.lloyd(FIRST, working, weight, start, self.n_clusters, self.max_iter, False)
+            starts, n_iter = lambda: [rough.clusters.labels], rough.n_iter
+        left = max(1, self.max_iter - n_iter)
+        (run,) = stages.lloyd(LAST, gram, weight, starts, self.n_clusters, left, self.single_moves, before=n_iter)
         run.n_iter += n_iter
         return run, np.array([run.clusters.objective])
 
@@ -291,17 +310,28 @@ class KernelKMeans(ClusterMixin, KernelTransformer, LandmarkMachine):
         best, _ = best_of(lloyd(part, some, starts, self.n_clusters, self.max_iter, self.single_moves))
         return features.T @ _shares(best.clusters.labels, some, self.n_clusters).T
 
-    def _best_run(self, gram: Gram, weight: np.ndarray) -> tuple[Run, np.ndarray]:
+    def _best_run(self, gram: Gram, weight: np.ndarray, stages: "_Stages") -> tuple[Run, np.ndarray]:
         """The best of all starts, in float64, and where all of them ended."""
-        working = stored(gram, self.memory, np.float64 if gram.n <= FULL_SIZE else np.float32)
-        starts = self._starts(working, weight)
-        runs = lloyd(working, weight, starts, self.n_clusters, self.max_iter, self.single_moves)
-        best, objectives = best_of(runs)
-        if working is gram or working.dtype == np.float64:
-            return best, objectives
-        left = max(1, self.max_iter - best.n_iter)
-        (exact,) = lloyd(gram, weight, [best.clusters.labels], self.n_clusters, left, self.single_moves)
-        exact.n_iter += best.n_iter
+        if (kept := stages.kept(LAST)) is not None:
+            labels, n_iter, objectives = kept["labels"][0], kept["before"], kept["objectives"]
+        else:
+            working = stored(gram, self.memory, np.float64 if gram.n <= FULL_SIZE else np.float32)
+            runs = stages.lloyd(
+                FIRST,
+                working,
+                weight,
+                lambda: self._starts(working, weight),
+                self.n_clusters,
+                self.max_iter,
+                self.single_moves,
+            )
+            best, objectives = best_of(runs)
+            if working is gram or working.dtype == np.float64:
+                return best, objectives
+            labels, n_iter = best.clusters.labels, best.n_iter
+        left, known = max(1, self.max_iter - n_iter), {"before": n_iter, "objectives": objectives}
+        (exact,) = stages.lloyd(LAST, gram, weight, lambda: [labels], self.n_clusters, left, self.single_moves, **known)
+        exact.n_iter += n_iter
         return exact, objectives
 
     def _starts(self, gram: Gram, weight: np.ndarray) -> list[np.ndarray]:
@@ -383,6 +413,48 @@ class KernelKMeans(ClusterMixin, KernelTransformer, LandmarkMachine):
         if diagonal is not None and own.shape != (n,):
             raise ValueError(f"diagonal must have one number for each of the {n} samples, got shape {own.shape}.")
         return np.broadcast_to(own, n)
+
+
+class _Stages:
+    """The two stages of a fit, runs of Lloyd's steps in the working precision and to the end, kept on disk."""
+
+    def __init__(self, bookmark: Bookmark | None):
+        self.bookmark, self.began = bookmark, time.perf_counter()
+        self.state = None if bookmark is None else bookmark.state
+        if self.state is not None:
+            self.began -= self.state["seconds"]
+
+    def kept(self, stage: str) -> dict[str, Any] | None:
+        """What is on disk if a fit that was killed has come to this stage."""
+        return self.state if self.state is not None and self.state["stage"] == stage else None
+
+    def lloyd(
+        self,
+        stage: str,
+        gram: Gram,
+        weight: np.ndarray,
+        starts: Callable[[], list[np.ndarray]],
+        n_clusters: int,
+        max_iter: int,
+        single_moves: bool,
+        **known: Any,
+    ) -> list[Run]:
+        """The runs of a stage, from what is kept of them, or from their starts."""
+
+        def keep(runs: list[Run]) -> None:
+            labels = np.stack([run.clusters.labels for run in runs])
+            words = {"n_iter": [run.n_iter for run in runs], "status": [run.status for run in runs]}
+            seconds = time.perf_counter() - self.began
+            assert self.bookmark is not None
+            self.bookmark.note({"stage": stage, "seconds": seconds, "labels": labels, **words, **known})
+
+        kept, how = self.kept(stage), (n_clusters, max_iter, single_moves)
+        if self.bookmark is None:
+            return lloyd(gram, weight, starts(), *how)
+        if kept is None:
+            return lloyd(gram, weight, starts(), *how, keep=keep)
+        begun = list(zip(kept["n_iter"], kept["status"], strict=True))
+        return lloyd(gram, weight, list(kept["labels"]), *how, begun, keep)
 
 
 def _shares(labels: np.ndarray, weight: np.ndarray, n_clusters: int) -> np.ndarray:

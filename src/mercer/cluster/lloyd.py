@@ -1,6 +1,6 @@
 """k-means in feature space: starts, and the steps from a start to a local minimum."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -119,7 +119,14 @@ class Run:
 
 
 def lloyd(
-    gram: Gram, weight: np.ndarray, starts: Sequence[np.ndarray], n_clusters: int, max_iter: int, single_moves: bool
+    gram: Gram,
+    weight: np.ndarray,
+    starts: Sequence[np.ndarray],
+    n_clusters: int,
+    max_iter: int,
+    single_moves: bool,
+    begun: Sequence[tuple[int, str]] | None = None,
+    keep: Callable[[list[Run]], None] | None = None,
 ) -> list[Run]:
     """From every start, labels of all samples, to clusters that each sample is in the nearest of.
 
@@ -127,12 +134,18 @@ def lloyd(
     from another, so that K[:, moved] is all of K that it looks at. Without a stored matrix all starts make their steps
     together, and each kernel value is computed once for all of them. Over features that approximate a kernel the means
     are those in their span, and distances to them are those in the space of the kernel.
+
+    Runs that have begun already go on where they are, with the steps made and the status that each has; `keep` is shown
+    all of them after every step.
     """
     diag, eps = gram.exact_diag(), float(np.finfo(gram.dtype).eps)
     changes = {r: _columns(labels, weight, n_clusters) for r, labels in enumerate(starts)}
     sums = np.split(_product(gram, np.hstack(list(changes.values()))), len(starts), axis=1)
-    runs = [Run(Clusters(diag, weight, *pair, eps)) for pair in zip(starts, sums, strict=True)]
-    for _ in range(max_iter):
+    begun = [(0, Run.status)] * len(starts) if begun is None else begun
+    clusters = [Clusters(diag, weight, *pair, eps) for pair in zip(starts, sums, strict=True)]
+    runs = [Run(at, *known) for at, known in zip(clusters, begun, strict=True)]
+    # Those that have not ended have made the same number of steps.
+    for _ in range(max_iter - max(run.n_iter for run in runs)):
         before = {r: run.clusters for r, run in enumerate(runs) if run.status != "local"}
         after = {r: _step(clusters, single_moves) for r, clusters in before.items()}
         changes.clear()
@@ -149,6 +162,8 @@ def lloyd(
             products = np.split(_product(gram, np.hstack([changes[r] for r in group])), len(group), axis=1)
             for r, product in zip(group, products, strict=True):
                 runs[r].clusters = Clusters(diag, weight, after[r], before[r].sums + product, eps)
+        if keep is not None:
+            keep(runs)
     return runs
 
 

@@ -62,6 +62,9 @@ class KernelPCA(SpectralMachine, LandmarkMachine):
         Megabytes for kernel values. If the matrix takes more than half of it, it is made anew for every product.
     n_threads : int or None, default=None
         Threads for kernel values.
+    checkpoint : path, Checkpoint or None, default=None
+        A file that keeps Lanczos' method while it runs, so that the same fit goes on from it after a kill; see
+        `mercer.checkpoints.Checkpoint`. Where all eigenvectors are computed at once, it keeps the landmarks.
 
     Attributes
     ----------
@@ -154,6 +157,7 @@ class KernelPCA(SpectralMachine, LandmarkMachine):
         device=None,
         memory="auto",
         n_threads=None,
+        checkpoint=None,
     ):
         self.kernel = kernel
         self.n_components = n_components
@@ -167,9 +171,12 @@ class KernelPCA(SpectralMachine, LandmarkMachine):
         self.device = device
         self.memory = memory
         self.n_threads = n_threads
+        self.checkpoint = checkpoint
 
     def _check_all(self) -> None:
         super()._check_all()
+        if self.eigen_solver == "dense":
+            self._refuse_checkpoint("with eigen_solver='dense', which finds all eigenvectors in one go")
         if self.fit_inverse_transform and (self._precomputed or not self._vectors()):
             raise ValueError(
                 f"fit_inverse_transform must be False with kernel={self.kernel!r}: only vectors can be regressed on."
@@ -193,6 +200,7 @@ class KernelPCA(SpectralMachine, LandmarkMachine):
             tol=max(self.tol, least),
             max_iter=self.max_iter,
             random_state=self.random_state,
+            bookmark=self._bookmark(),
         )
         kept = found.values > negligible(gram, float(found.values.max(initial=0.0)), moved)
         self.result_, self.n_iter_, self.eigenvalues_ = found, max(1, found.n_iter), found.values[kept]

@@ -10,9 +10,9 @@ from scipy.sparse import issparse
 
 from mercer.extras import require
 from mercer.gram.memory import memory_budget
-from mercer.kernels.samples import is_tensor, row_blocks
+from mercer.kernels.samples import is_tensor, row_blocks, to_numpy
 
-__all__ = ["Device", "OnDevice", "Place", "full_precision", "place_of"]
+__all__ = ["Device", "OnDevice", "Place", "from_device", "full_precision", "place_of"]
 
 # Entries of a matrix that are made and used up at once on a GPU: so many that it takes longer than to ask for them.
 TILE_ENTRIES = 1 << 26
@@ -108,6 +108,10 @@ class Place:
         """The identity, in float64."""
         return self.torch.eye(n, dtype=self.torch.float64, device=self.device)
 
+    def holds(self, X: Tensor) -> bool:
+        """Whether a tensor is on the device already."""
+        return X.device.type == self.device.type and (X.device.index or 0) == (self.device.index or 0)
+
     # --- memory -------------------------------------------------------------------------------------------
 
     def budget(self) -> int:
@@ -130,11 +134,16 @@ class OnDevice:
     """Vectors that are on a device already, with the attributes that samples have elsewhere."""
 
     def __init__(self, tensor: Tensor):
-        self.tensor = tensor
+        self.tensor = tensor.detach()  # machines learn and answer without derivatives
         self.shape = tuple(tensor.shape)
 
     def __getitem__(self, rows: Any) -> "OnDevice":
         return OnDevice(self.tensor[rows])
+
+
+def from_device(X: Any) -> Any:
+    """Vectors that are on a device in the memory of the CPU; anything else as it is."""
+    return to_numpy(X.tensor) if isinstance(X, OnDevice) else X
 
 
 def place_of(device: Any) -> Place | None:

@@ -1,6 +1,6 @@
 """Kernel values of samples with landmarks, and what these span, on a device."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
 from functools import cached_property, partial
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer.data import RowBlocks
-from mercer.devices.arrays import Place, Tensor, full_precision
+from mercer.devices.arrays import OnDevice, Place, Tensor, full_precision
 from mercer.devices.values import DeviceKernel
 from mercer.gram.features import FeatureGram
 from mercer.gram.landmark_matrix import LandmarkMatrix
@@ -61,9 +61,15 @@ class DeviceLandmarkMatrix(LandmarkMatrix):
         self.z = on.vectors(Z)
         self.on = on.about(self.z)
         self.shape = (n_samples(X), len(self.z))
+        self._move()
+
+    def _move(self) -> None:
+        """Have the samples on the device, where they fit."""
+        X = self.X
         self._moved: Tensor | None = None
-        if not isinstance(X, RowBlocks) and 8 * X.shape[0] * X.shape[1] <= place.budget() // 2:
-            self._moved = on.vectors(X)
+        fits = not isinstance(X, RowBlocks) and 8 * X.shape[0] * X.shape[1] <= self.place.budget() // 2
+        if fits or isinstance(X, OnDevice):
+            self._moved = self.on.vectors(X)
 
     def in_single(self) -> "DeviceLandmarkMatrix":
         """The same with kernel values in float32; sums over tiles stay in float64."""
@@ -83,7 +89,7 @@ class DeviceLandmarkMatrix(LandmarkMatrix):
                 yield place, self._moved[place] if which is None else self._moved[which[place]]
             return
         for piece, X in self._in_memory(rows):
-            for part in self.place.tiles(n_samples(X), max(self.shape[1], self.z.shape[1]), least):
+            for part in self.place.tiles(n_samples(X), max(self.shape[1], self.X.shape[1]), least):
                 yield slice(piece.start + part.start, piece.start + part.stop), self.on.vectors(X[part])
 
     def _in_memory(self, rows: np.ndarray | None) -> Iterator[tuple[slice, Any]]:
@@ -293,23 +299,47 @@ class DeviceLandmarkGram(LandmarkGram):
             matrix = self.lower @ self.lower.T
             matrix += moments
             known = (self.lower @ tensor(right[:m, np.newaxis]))[:, 0]
-            both = self.place.torch.stack([known] if corner is None else [known, tensor(first)], dim=1)
-            u = self.place.torch.cholesky_solve(both, definite_factor(matrix, self.place))
-            if corner is None:
-                return to_numpy(self.lower.T @ u[:, 0])
-            along = tensor(first) @ u
-            shift = (float(right[m]) - float(along[0])) / (float(corner) - float(along[1]))
-            return np.append(to_numpy(self.lower.T @ (u[:, 0] - shift * u[:, 1])), shift)
+            u, shift = bordered_solution(matrix, known, first, corner, right[m:], self.place)
+            return np.append(to_numpy(self.lower.T @ u), shift)
 
     def inverse_moments(self, c, rows, ridge, total=None):
-        matrix = self._moments(c, rows)
-        if total is not None:
-            sums = self.place.tensor(self.sums(c, rows))
-            matrix.addr_(sums, sums, alpha=-1.0 / total)
-        rounding = len(matrix) * np.finfo(float).eps * float(matrix.diagonal().abs().max())
-        matrix.diagonal().add_(ridge + rounding)
-        factor = definite_factor(matrix, self.place)
-        return lambda v: to_numpy(self.place.torch.cholesky_solve(self.place.tensor(v), factor))
+        sums = self.sums(c, rows) if total else None
+        return inverse_of(self._moments(c, rows), ridge, sums, total, self.place)
+
+
+# --- matrices ---------------------------------------------------------------------------------------------
+
+
+def bordered_solution(
+    matrix: Tensor, known: Tensor, first: Any, corner: float | None, last: np.ndarray, place: Place
+) -> tuple[Tensor, np.ndarray]:
+    """Solve A u + s first = known, first' u + corner s = last; a corner of None: there is no s. A is overwritten."""
+    if corner is None:
+        return place.torch.cholesky_solve(known[:, None], definite_factor(matrix, place))[:, 0], np.empty(0)
+    border = place.tensor(first)
+    both = place.torch.stack([known, border], dim=1)
+    u = place.torch.cholesky_solve(both, definite_factor(matrix, place))
+    along = border @ u
+    shift = (float(last[0]) - float(along[0])) / (float(corner) - float(along[1]))
+    return u[:, 0] - shift * u[:, 1], np.array([shift])
+
+
+def inverse_of(
+    matrix: Tensor, ridge: float, sums: np.ndarray | None, total: float | None, place: Place
+) -> Callable[[np.ndarray], np.ndarray]:
+    """As `FeatureGram.inverse_moments`, from second moments on a device, which are overwritten."""
+    if sums is not None and total:
+        s = place.tensor(sums)
+        matrix.addr_(s, s, alpha=-1.0 / total)
+    rounding = len(matrix) * np.finfo(float).eps * float(matrix.diagonal().abs().max())
+    matrix.diagonal().add_(ridge + rounding)
+    factor = definite_factor(matrix, place)
+
+    def solve(right: np.ndarray) -> np.ndarray:
+        columns = place.tensor(right.reshape(len(right), -1))
+        return to_numpy(place.torch.cholesky_solve(columns, factor)).reshape(right.shape)
+
+    return solve
 
 
 def arrays_on(place: Place) -> Arrays:

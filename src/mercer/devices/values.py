@@ -7,14 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer.devices.arrays import OnDevice, Place, Tensor, full_precision
+from mercer.devices.arrays import OnDevice, Place, Tensor, from_device, full_precision
 from mercer.errors import DomainError
+from mercer.gram.blocks import with_gamma
 from mercer.kernels.algebra import Constant, Exp, Geometric, Normalized, PolynomialOf, Power, Product, RBFOf, Sum
 from mercer.kernels.algebra.base import Composite, Pointwise
 from mercer.kernels.base import Kernel, NativeSpec
 from mercer.kernels.samples import as_vectors, is_tensor, n_samples, row_blocks, to_numpy
+from mercer.kernels.vectors.bandwidth import inverse
 
-__all__ = ["DeviceKernel", "check_on_device", "transformed"]
+__all__ = ["DeviceKernel", "check_on_device", "resolved_on_device", "transformed"]
 
 # So many entries of vectors are moved at once, whatever is free.
 MOST_MOVED = 1 << 24
@@ -130,7 +132,29 @@ def of_tensors(kernel: Kernel, what: str, X: Tensor, Y: Any = None, V: Any = Non
     if what == "values":
         return on.values(x, z)
     V = on.place.tensor(V, on.dtype)
+    x, z, V = x.detach(), z.detach(), V.detach()  # tiles of the matrix are not kept, as derivatives would need them
     return on.dot(x, z, V.reshape(len(V), -1)).reshape(-1, *V.shape[1:])
+
+
+def resolved_on_device(kernel: Kernel, X: OnDevice, weight: np.ndarray) -> Kernel:
+    """The kernel with the parameters that it takes from the samples.
+
+    The variance that "scale" asks for is computed where they are; rules about pairs of samples get them in memory.
+    """
+    if with_gamma(kernel, "scale", 1.0) is not kernel:
+        kernel = with_gamma(kernel, "scale", inverse(X.shape[1] * _variance(X.tensor, weight)))
+    if any(isinstance(value, str) for value in kernel.get_params().values()):
+        return kernel.resolve(from_device(X), weight)
+    return kernel.resolve(from_device(X[:1]), np.ones(1))
+
+
+def _variance(X: Tensor, weight: np.ndarray) -> float:
+    """Of all entries together, in float64."""
+    w = Place(X.device).tensor(weight)
+    parts = list(row_blocks(len(X), X.shape[1], MOST_MOVED))
+    entries = float(weight.sum()) * X.shape[1]
+    mean = sum(float(w[part] @ X[part].double().sum(dim=1)) for part in parts) / entries
+    return sum(float(w[part] @ (X[part].double() - mean).square_().sum(dim=1)) for part in parts) / entries
 
 
 def check_on_device(kernel: Any) -> None:

@@ -1,12 +1,14 @@
 """Feature maps that say how far their inner products are from the kernel."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.devices.arrays import OnDevice, Place, from_device
 from mercer.errors import DomainError
 from mercer.kernels.samples import in_full, take
 from mercer.machines import KernelTransformer
@@ -64,12 +66,14 @@ class Judged(KernelTransformer):
         """Kernel values between some of the training samples."""
         if self._precomputed:
             return X[np.ix_(rows, rows)].astype(np.float64, copy=False)
-        return self.kernel_(in_full(take(X, rows)))
+        return self.kernel_(in_full(from_device(take(X, rows))))
 
     def _diag_of(self, X: Any, rows: np.ndarray) -> np.ndarray:
         """k(x, x) of some training samples, given with their numbers."""
         if self._precomputed:
             return X[np.arange(len(rows)), rows].astype(np.float64)
+        if isinstance(X, OnDevice):
+            return self._diagonal_of(X)
         return self.kernel_.diag(X).astype(np.float64, copy=False)
 
 
@@ -136,6 +140,10 @@ class VectorMap(Approximation):
     @abstractmethod
     def _features_of(self, X: Any) -> np.ndarray:
         """The features of checked samples."""
+
+    @abstractmethod
+    def _features_on(self, place: Place, dtype: str) -> Callable[[Any], Any]:
+        """The same on a device: from vectors there to features of the dtype."""
 
     def transform(self, X):
         """The features.

@@ -1,9 +1,11 @@
 """Features from random frequencies."""
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
+from mercer.devices import Place
 from mercer.features.approximation import VectorMap
 from mercer.kernels.frequencies import RULES
 from mercer.parameters import Number
@@ -124,4 +126,17 @@ class RandomFourier(VectorMap):
         angles[:, -1] += self.phase_ or 0.0
         features = np.hstack([np.cos(angles), np.sin(angles[:, : m // 2])])
         features *= np.sqrt(2 * self.height_ / m)
+        return features
+
+    def _features_on(self, place: Place, dtype: str) -> Callable[[Any], Any]:
+        """The same of vectors on a device."""
+        torch, m = place.torch, self._n_features_out
+        across = place.tensor(np.ascontiguousarray(self.frequencies_.T), dtype)
+        size, phase = float(np.sqrt(2 * self.height_ / m)), self.phase_ or 0.0
+
+        def features(x: Any) -> Any:
+            angles = x.to(across.dtype) @ across
+            angles[:, -1] += phase
+            return torch.cat([angles.cos(), angles[:, : m // 2].sin()], dim=1).mul_(size)
+
         return features

@@ -7,6 +7,7 @@ from scipy.linalg import solve_triangular
 from sklearn.utils import check_random_state
 
 from mercer.devices import DeviceGram, Place
+from mercer.devices.arrays import from_device
 from mercer.errors import DomainError
 from mercer.features.approximation import Approximation
 from mercer.features.centres import centres_of
@@ -158,6 +159,8 @@ class Nystroem(Approximation):
         self.memory = memory
         self.n_threads = n_threads
 
+    _fits_tensors = True
+
     def _check_all(self) -> None:
         super()._check_all()
         if self.tolerance and self.pivots not in ONE_BY_ONE:
@@ -182,7 +185,7 @@ class Nystroem(Approximation):
             unexplained = self._share(gram, weight, residual)
         elif self.pivots == "kmeans":
             spec = self.kernel_.native()
-            centres, nearest = centres_of(X, self.n_components, weight, spec and spec.weights, rng)
+            centres, nearest = centres_of(from_device(X), self.n_components, weight, spec and spec.weights, rng)
             kept, triangle = _basis(self._gram_over(centres), np.arange(centres.shape[0]))
             self.support_ = nearest[kept]
         else:
@@ -197,7 +200,7 @@ class Nystroem(Approximation):
         self.intercept_ = np.zeros(m)
         self._keep_support(X)
         if self.pivots == "kmeans":
-            self.support_vectors_ = centres[kept].astype(X.dtype, copy=False)
+            self.support_vectors_ = centres[kept].astype(self.support_vectors_.dtype, copy=False)
         if self.pivots == "leverage":  # a pass like those that the scores have taken
             unexplained = self._share(gram, weight, self._residual(gram))
         self._judge(X, weight, rng, unexplained)

@@ -1,11 +1,13 @@
 """Features of polynomials by hashing."""
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import fft
 from scipy.sparse import csr_array, issparse
 
+from mercer.devices import Place
 from mercer.features.approximation import VectorMap
 from mercer.kernels import Constant, Kernel, Linear, Polynomial, Power, Product, Sum
 from mercer.kernels.samples import row_blocks
@@ -130,6 +132,29 @@ class PolynomialSketch(VectorMap):
                     spectrum = spectrum * fft.rfft(table, axis=1)
             features[block] = fft.irfft(spectrum, n=m, axis=1) if len(factors) > 1 else table
         features *= dtype.type(np.sqrt(height))
+        return features
+
+    def _features_on(self, place: Place, dtype: str) -> Callable[[Any], Any]:
+        """The same of vectors on a device."""
+        torch, m, d = place.torch, self.n_components, self.n_features_in_
+        height, factors = self._factors()
+        parts = []
+        for (gamma, constant), buckets, signs in zip(factors, self.buckets_, self.signs_, strict=True):
+            where, entries = np.stack([buckets[:d], np.arange(d)]), np.sqrt(gamma) * signs[:d]
+            numbers = place.tensor(where), place.tensor(entries, dtype)
+            throw = torch.sparse_coo_tensor(*numbers, (m, d), check_invariants=True)  # without a word PyTorch warns
+            parts.append((throw.coalesce(), int(buckets[d]), float(np.sqrt(constant) * signs[d])))
+
+        def features(x: Any) -> Any:
+            columns, spectrum = x.to(place.dtype(dtype)).T, 1.0
+            for throw, bucket, more in parts:
+                table = torch.sparse.mm(throw, columns).T
+                table[:, bucket] += more
+                if len(parts) == 1:
+                    return table * float(np.sqrt(height))
+                spectrum = spectrum * torch.fft.rfft(table, dim=1)
+            return torch.fft.irfft(spectrum, n=m, dim=1).mul_(float(np.sqrt(height)))
+
         return features
 
 

@@ -15,7 +15,7 @@ from mercer.kernels.samples import n_samples, row_blocks
 from mercer.kernels.vectors.bandwidth import gamma_of_blocks
 from mercer.kernels.vectors.base import VectorKernel
 
-__all__ = ["BlocksGram", "resolved_on_blocks"]
+__all__ = ["BlocksGram", "resolved_on_blocks", "with_gamma"]
 
 # What a sample takes while it is worked on: as it came, in the working precision, and once more while it is fetched.
 COPIES = 3
@@ -146,18 +146,18 @@ def resolved_on_blocks(kernel: Kernel, X: RowBlocks, weight: np.ndarray) -> Kern
 
     ``gamma="scale"`` is what it is for an array. Rules about pairs of samples, such as "median", see 20 000 samples.
     """
-    if _with_gamma(kernel, "scale", 1.0) is not kernel:
-        kernel = _with_gamma(kernel, "scale", gamma_of_blocks(X, weight))
+    if with_gamma(kernel, "scale", 1.0) is not kernel:
+        kernel = with_gamma(kernel, "scale", gamma_of_blocks(X, weight))
     used = np.flatnonzero(weight)
     if len(used) > SEEN:
         used = np.sort(np.random.default_rng(SEED).choice(used, size=SEEN, replace=False))
     return kernel.resolve(X[used], weight[used])
 
 
-def _with_gamma(kernel: Kernel, word: str, gamma: float) -> Kernel:
+def with_gamma(kernel: Kernel, word: str, gamma: float) -> Kernel:
     """The kernel with a number where a gamma of all features is a word; the same object if there is none."""
     if isinstance(kernel, (Sum, Product)):
-        parts = [_with_gamma(part, word, gamma) for part in kernel.kernels]
+        parts = [with_gamma(part, word, gamma) for part in kernel.kernels]
         same = all(a is b for a, b in zip(parts, kernel.kernels, strict=True))
         return kernel if same else type(kernel)(*parts)
     if isinstance(kernel, VectorKernel) and isinstance(getattr(kernel, "gamma", None), str) and kernel.gamma == word:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from mercer import _native
+from mercer.checkpoints import Bookmark
 from mercer.gram.checks import as_matrix, as_weights
 from mercer.gram.features import FeatureGram
 from mercer.gram.sources import Gram, MatrixGram
@@ -105,6 +106,7 @@ def leading_eigenpairs(
     tol: float = 1e-10,
     max_iter: int | None = None,
     random_state: Any = 0,
+    bookmark: Bookmark | None = None,
 ) -> Eigenpairs:
     r"""The k largest eigenvalues of a kernel matrix, with their eigenvectors.
 
@@ -132,6 +134,8 @@ def leading_eigenpairs(
         Most products of the matrix with a vector; None: ten for every sample.
     random_state : int, RandomState or None, default=0
         Draws the direction to start from.
+    bookmark : Bookmark or None, default=None
+        Where Lanczos' method goes on from, and keeps how far it is.
 
     Returns
     -------
@@ -180,7 +184,8 @@ def leading_eigenpairs(
     if k > gram.n:
         raise ValueError(f"k must be at most the number of samples, {gram.n}, got {k}.")
     block = BLOCK_STORED if isinstance(gram, MatrixGram) else BLOCK_MADE
-    return _pairs(Weighing(gram, center, sample_weight), gram.n, k, block, method, tol, max_iter, random_state, started)
+    seen = Weighing(gram, center, sample_weight)
+    return _pairs(seen, gram.n, k, block, method, tol, max_iter, random_state, bookmark, started)
 
 
 def leading_directions(
@@ -192,6 +197,7 @@ def leading_directions(
     tol: float = 1e-10,
     max_iter: int | None = None,
     random_state: Any = 0,
+    bookmark: Bookmark | None = None,
 ) -> Eigenpairs:
     r"""The k directions in the space of features along which samples vary most.
 
@@ -209,7 +215,7 @@ def leading_directions(
     method : {"auto", "dense", "lanczos"}, default="auto"
         "dense": all second moments, O(n m^2), and LAPACK. "lanczos": some products with A, a pass over the samples
         each. "auto": dense for up to 200 features, or where more than one direction in eight is wanted.
-    tol, max_iter, random_state
+    tol, max_iter, random_state, bookmark
         As for `leading_eigenpairs`.
 
     Returns
@@ -230,7 +236,7 @@ def leading_directions(
     >>> leading_directions(LandmarkGram(Linear(), X, X), 1, np.ones(3)).values.round(6)
     array([8.])
     """
-    return _pairs(Spread(gram, weight), gram.n_weights, k, BLOCK_MADE, method, tol, max_iter, random_state)
+    return _pairs(Spread(gram, weight), gram.n_weights, k, BLOCK_MADE, method, tol, max_iter, random_state, bookmark)
 
 
 def _pairs(
@@ -242,10 +248,13 @@ def _pairs(
     tol: float,
     max_iter: int | None,
     random_state: Any,
+    bookmark: Bookmark | None,
     started: float | None = None,
 ) -> Eigenpairs:
     """The k largest eigenvalues of a symmetric matrix of size n, by one method or the other."""
     started = time.perf_counter() if started is None else started
+    if bookmark is not None and bookmark.state is not None:
+        started -= bookmark.state["seconds"]
     if method == "auto":
         method = "dense" if n <= FEW_SAMPLES or k * MANY_WANTED > n else "lanczos"
     if method == "dense":
@@ -258,7 +267,7 @@ def _pairs(
         limit = max_iter or PATIENCE * n
         with one_blas_thread():
             values, vectors, lowest, n_iter, status = _lanczos(
-                seen.product, n, k, block, tol, limit, check_random_state(random_state)
+                seen.product, n, k, block, tol, limit, check_random_state(random_state), bookmark, started
             )
             product = seen.product(vectors)
     residuals = np.linalg.norm(product - vectors * values, axis=0)
@@ -326,15 +335,42 @@ def symmetric_product(gram: Gram, V: np.ndarray) -> np.ndarray:
 
 
 def _lanczos(
-    product: Callable[[np.ndarray], np.ndarray], n: int, k: int, block: int, tol: float, limit: int, rng: Any
+    product: Callable[[np.ndarray], np.ndarray],
+    n: int,
+    k: int,
+    block: int,
+    tol: float,
+    limit: int,
+    rng: Any,
+    bookmark: Bookmark | None,
+    started: float,
 ) -> tuple[np.ndarray, np.ndarray, float, int, str]:
     """The k largest Ritz values and their vectors, the lowest that was seen, the number of products, and a status."""
     block = min(block, n)
-    basis = _Basis(product, n, min(n, ROOM * block + ROOM_PER_PAIR * k))
-    basis.draw(rng, block)
+    kept = None if bookmark is None else bookmark.state
+    # More memory than before may have made blocks larger.
+    room = ROOM * block + ROOM_PER_PAIR * k if kept is None else kept["Q"].shape[1] + block
+    basis = _Basis(product, n, min(n, max(room, ROOM * block + ROOM_PER_PAIR * k)))
     settled: np.ndarray | None = None  # the values that a fresh direction is to leave as they are
-    look, active, last = k, basis.waiting(), (0, np.inf)
+    if kept is None:
+        basis.draw(rng, block)
+        look, active, last = k, basis.waiting(), (0, np.inf)
+    else:
+        basis.go_on_from(kept)
+        settled, look, active = kept.get("settled"), kept["look"], kept["active"]
+        last = kept["n_before"], float(kept["before"][0])
+        # What is drawn from here on is to be other than what has been drawn.
+        rng = np.random.RandomState([basis.n_products, basis.size])
+
+    def keep() -> None:
+        assert bookmark is not None
+        found = {} if settled is None else {"settled": settled}
+        at = {"look": int(look), "active": active, "n_before": int(last[0]), "before": np.array([last[1]])}
+        bookmark.note({"seconds": time.perf_counter() - started, **basis.state(), **found, **at})
+
     while basis.n_products < limit:
+        if bookmark is not None and bookmark.is_due():
+            keep()
         children = basis.expand(active[: min(block, limit - basis.n_products)])
         if basis.n_seen < look and len(children) and not basis.full(block):
             active = children
@@ -363,6 +399,8 @@ def _lanczos(
             active = basis.draw(rng, block)
         look = basis.n_seen + _steps(basis.n_seen, residual, *last)
         last = basis.n_seen, residual
+    if bookmark is not None:
+        keep()
     values, Y, _ = basis.ritz()
     return values[:k], basis.vectors(Y[:, :k]), basis.lowest, basis.n_products, "max_iter"
 
@@ -395,6 +433,18 @@ class _Basis:
         self.size = self.n_products = 0
         self.scale = 0.0  # of the images: what is much smaller is rounding
         self.lowest = np.inf  # of all Ritz values: each is an upper bound of the smallest eigenvalue
+
+    def state(self) -> dict[str, Any]:
+        """What it needs to go on from here."""
+        size, scales = self.size, np.array([self.scale, self.lowest])
+        arrays = {"Q": self.Q[:, :size], "H": self.H[:size, :size], "seen": self.seen[:size], "scales": scales}
+        return {"n_products": self.n_products, **{name: array.copy() for name, array in arrays.items()}}
+
+    def go_on_from(self, state: dict[str, Any]) -> None:
+        """Take what an empty basis needs from the state of another one."""
+        size = self.size = len(state["seen"])
+        self.Q[:, :size], self.H[:size, :size], self.seen[:size] = state["Q"], state["H"], state["seen"]
+        self.n_products, (self.scale, self.lowest) = state["n_products"], state["scales"].tolist()
 
     @property
     def n_seen(self) -> int:

@@ -48,6 +48,9 @@ class KernelLogisticRegression(LogOddsClassifier, LandmarkMachine):
         For many samples: how many of them, the landmarks, functions are expanded over, or the `Nystroem` that chooses
         them; more is more exact. Or a `MercerMap`, `RandomFourier` or `PolynomialSketch`, in whose features functions
         are linear. None: all samples.
+    device : str, torch.device or None, default=None
+        Where kernel values are made, products with them, and the matrices over landmarks: "cuda", a GPU, by PyTorch, or
+        "cpu", by the same code. None: the native core.
     tol : float > 0, default=1e-6
         Largest violation of the optimality conditions, in units of probability, and largest relative gap; smaller is
         more exact.
@@ -58,6 +61,9 @@ class KernelLogisticRegression(LogOddsClassifier, LandmarkMachine):
         product.
     n_threads : int or None, default=None
         Threads for kernel values; the linear algebra takes those of BLAS.
+    checkpoint : path, Checkpoint or None, default=None
+        A file that keeps a long fit while it runs, so that the same fit goes on from it after a kill; see
+        `mercer.checkpoints.Checkpoint`.
 
     Attributes
     ----------
@@ -147,20 +153,24 @@ class KernelLogisticRegression(LogOddsClassifier, LandmarkMachine):
         fit_intercept=True,
         class_weight=None,
         approximation=None,
+        device=None,
         tol=1e-6,
         max_iter=100,
         memory="auto",
         n_threads=None,
+        checkpoint=None,
     ):
         self.kernel = kernel
         self.C = C
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.approximation = approximation
+        self.device = device
         self.tol = tol
         self.max_iter = max_iter
         self.memory = memory
         self.n_threads = n_threads
+        self.checkpoint = checkpoint
 
     def _fit_classes(self, X: Any, codes: np.ndarray, weight: np.ndarray) -> None:
         prices = self.C * weight * self._class_weights(codes, weight)
@@ -177,11 +187,12 @@ class KernelLogisticRegression(LogOddsClassifier, LandmarkMachine):
     def _fit_over_samples(self, X: Any, gram: Gram, codes: np.ndarray, prices: np.ndarray, used: np.ndarray) -> None:
         require_definite(gram, type(self).__name__)
         problem = logistic(gram, codes, prices, intercept=bool(self.fit_intercept))
-        self.result_ = LogisticNewton(tol=self.tol, max_iter=self.max_iter).solve(problem)
+        self.result_ = LogisticNewton(tol=self.tol, max_iter=self.max_iter).solve_on(problem, self._bookmark())
         self._keep_expansion(X, self.result_.coefficients.T, self.result_.intercepts, support=used)
 
     def _fit_over_landmarks(self, problem: LogisticProblem) -> None:
-        found = solve_landmark_logistic(problem, tol=self.tol, max_iter=self.max_iter)
+        limits = {"tol": self.tol, "max_iter": self.max_iter}
+        found = solve_landmark_logistic(problem, **limits, bookmark=self._bookmark())
         self.result_ = found.result
         self.intercept_ = found.result.intercepts
         self.sample_coef_ = np.ascontiguousarray(found.result.residuals.T)

@@ -21,9 +21,9 @@ from sklearn.utils.validation import (
 )
 
 from mercer.data import RowBlocks
-from mercer.devices.arrays import Device, OnDevice, Place, place_of
+from mercer.devices.arrays import Device, OnDevice, Place, from_device, place_of
 from mercer.devices.grams import DeviceGram
-from mercer.devices.values import DeviceKernel, check_on_device
+from mercer.devices.values import DeviceKernel, check_on_device, resolved_on_device
 from mercer.distributed.engine import is_lazy
 from mercer.distributed.predictions import by_blocks
 from mercer.distributed.rows import DaskRows, in_memory
@@ -36,7 +36,7 @@ from mercer.kernels.vectors.base import VectorKernel
 from mercer.parameters import check_parameters
 from mercer.threads import effective_n_threads, limit_threads
 
-__all__ = ["KernelMachine", "Machine"]
+__all__ = ["KernelMachine", "Machine", "answering_tensors"]
 
 # How scikit-learn is to check vectors: float32 stays what it is.
 VECTORS: dict[str, Any] = {
@@ -68,7 +68,7 @@ ANSWERS = {
 }
 
 
-def _answering_tensors(method: Callable[..., Any]) -> Callable[..., Any]:
+def answering_tensors(method: Callable[..., Any]) -> Callable[..., Any]:
     """A method of a machine that gives tensors where it is given tensors, if the machine has a device."""
 
     @wraps(method)
@@ -84,6 +84,11 @@ def _answering_tensors(method: Callable[..., Any]) -> Callable[..., Any]:
         return tuple(map(back, found)) if isinstance(found, tuple) else back(found)
 
     return answer
+
+
+def _in_numpy(values: Any) -> Any:
+    """A tensor of PyTorch as an array; anything else as it is."""
+    return to_numpy(values) if is_tensor(values) else values
 
 
 class Machine(BaseEstimator, ABC):
@@ -137,7 +142,7 @@ class Machine(BaseEstimator, ABC):
             _check_feature_names(self, like._meta, reset=True)
         if isinstance(X, RowBlocks):
             return self._take_blocks(X, y, **check_y)
-        X, y = (to_numpy(part) if is_tensor(part) else part for part in (X, y))
+        X, y = _in_numpy(X), _in_numpy(y)
         if self._vectors():
             if isinstance(X, Mapping):
                 raise DomainError(
@@ -157,6 +162,10 @@ class Machine(BaseEstimator, ABC):
             raise ValueError("Found array with 0 sample(s), a machine needs at least one.")
         if getattr(X, "ndim", 1) == 2:
             self.n_features_in_ = X.shape[1]
+        return self._with_labels(X, y, **check_y)
+
+    def _with_labels(self, X: Any, y: Any, **check_y: Any) -> Any:
+        """Samples that have been checked, and labels if there are to be some."""
         if isinstance(y, str):
             return X
         if y is None:
@@ -185,7 +194,7 @@ class Machine(BaseEstimator, ABC):
 
     def _weights(self, sample_weight: Any, X: Any) -> np.ndarray:
         """Sample weights in float64; zero is allowed, negative is not."""
-        n, sample_weight = n_samples(X), in_memory(sample_weight)
+        n, sample_weight = n_samples(X), _in_numpy(in_memory(sample_weight))
         if sample_weight is None:
             return np.ones(n)
         weight = _check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True)
@@ -203,6 +212,7 @@ class KernelMachine(Machine):
     kernel: Any
     kernel_: Any
     device: Any = None
+    _fits_tensors: ClassVar[bool] = False  # whether tensors on the device of the machine stay there in a fit
     memory: float | str = "auto"
     dual_coef_: Any
     intercept_: np.ndarray
@@ -211,7 +221,7 @@ class KernelMachine(Machine):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         for name in ANSWERS & cls.__dict__.keys():
-            setattr(cls, name, _answering_tensors(cls.__dict__[name]))
+            setattr(cls, name, answering_tensors(cls.__dict__[name]))
 
     # --- parameters ---------------------------------------------------------------------------------------
 
@@ -260,6 +270,21 @@ class KernelMachine(Machine):
         """Whether scikit-learn's checks of numeric tables apply to the samples."""
         return self._precomputed or as_kernel(self.kernel).domain == "vectors"
 
+    def _take_samples(self, X: Any, y: Any = "no_validation", **check_y: Any) -> Any:
+        if is_tensor(X) and self._fits_tensors and self._vectors() and (place := self._place) is not None:
+            X = OnDevice(X) if place.holds(X) else X
+        if not isinstance(X, OnDevice):
+            return super()._take_samples(X, y, **check_y)
+        if not self._fits_tensors:
+            return super()._take_samples(from_device(X), y, **check_y)
+        if X.tensor.ndim != 2 or 0 in X.shape:
+            raise ValueError(f"X must be vectors, one in each row, got a tensor of shape {X.shape}.")
+        if X.tensor.element_size() < 4 or not X.tensor.is_floating_point():
+            X = OnDevice(X.tensor.double())
+        self.n_features_in_ = X.shape[1]
+        self.__dict__.pop("feature_names_in_", None)
+        return self._with_labels(self._check_moved(X), _in_numpy(in_memory(y)), **check_y)
+
     def _make_gram(self, X: Any, weight: np.ndarray) -> Gram:
         """The Gram matrix of the training samples; resolves the kernel."""
         self._resolve_kernel(X, weight)
@@ -273,7 +298,9 @@ class KernelMachine(Machine):
     def _resolve_kernel(self, X: Any, weight: np.ndarray) -> None:
         """The kernel with the parameters that it takes from the training samples."""
         if not self._precomputed:
-            self.kernel_ = as_kernel(self.kernel).resolve(X, weight)
+            kernel = as_kernel(self.kernel)
+            moved = isinstance(X, OnDevice)
+            self.kernel_ = resolved_on_device(kernel, X, weight) if moved else kernel.resolve(X, weight)
             if self.device is not None:
                 check_on_device(self.kernel_)
             return
@@ -299,7 +326,7 @@ class KernelMachine(Machine):
     def _keep_support(self, X: Any) -> None:
         """The training samples that the model needs."""
         self._n_train = n_samples(X)
-        self.support_vectors_ = np.empty((0, 0)) if self._precomputed else take(X, self.support_)
+        self.support_vectors_ = np.empty((0, 0)) if self._precomputed else from_device(take(X, self.support_))
 
     # --- the model ----------------------------------------------------------------------------------------
 
@@ -353,8 +380,8 @@ class KernelMachine(Machine):
     def _prepared(self, X: Any) -> tuple[Any, Any]:
         """Checked new samples and the support vectors, as the kernel takes them."""
         Y = self.support_vectors_
-        if isinstance(X, OnDevice):
-            return X, Y
+        if isinstance(X, OnDevice) or self.device is not None:
+            return X, Y  # prepared on the device, where sums and products take vectors as they are
         plain = isinstance(self.kernel_, VectorKernel) and self.kernel_.plain
         if plain and isinstance(X, np.ndarray) and isinstance(Y, np.ndarray) and X.dtype == Y.dtype:
             return np.ascontiguousarray(X), np.ascontiguousarray(Y)  # both have been checked when they came in

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.checkpoints import CheckpointRule, SavedFit
+from mercer.checkpoints import Bookmark, CheckpointRule, SavedFit
+from mercer.devices.arrays import from_device
 from mercer.fingerprint import fingerprint
 from mercer.machines.base import Machine
 from mercer.solvers.base import LIMITS
@@ -49,13 +50,17 @@ class CheckpointedMachine(Machine):
         if self.checkpoint is not None:
             raise ValueError(f"checkpoint must be None {reason}, got {self.checkpoint!r}.")
 
+    def _bookmark(self) -> Bookmark | None:
+        """That of the one problem of a fit, all of which is a parameter, samples, labels or weights."""
+        return None if self._saved is None else self._saved.bookmark(type(self).__name__)
+
     def _take_samples(self, X: Any, y: Any = "no_validation", **check_y: Any) -> Any:
         found = super()._take_samples(X, y, **check_y)
         if self._saved is not None:
             for what, value in zip(
                 ("samples", "labels"), found if isinstance(found, tuple) else (found,), strict=False
             ):
-                self._saved.identify(what, fingerprint(value))
+                self._saved.identify(what, fingerprint(from_device(value)))
         return found
 
     def _weights(self, sample_weight: Any, X: Any) -> np.ndarray:

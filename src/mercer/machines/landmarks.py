@@ -11,13 +11,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer.data import RowBlocks
+from mercer.devices.arrays import OnDevice
 from mercer.devices.landmarks import DeviceLandmarkGram
+from mercer.devices.maps import DeviceFeatureMatrix, DeviceMapGram, DeviceSpanGram
 from mercer.distributed.engine import is_lazy
 from mercer.distributed.landmark_matrix import DaskLandmarkMatrix
 from mercer.distributed.rows import DaskRows
 from mercer.gram import Gram, LandmarkGram, LandmarkMatrix, MapGram, SpanGram
 from mercer.kernels import Indexed
-from mercer.kernels.samples import in_full, n_samples, row_blocks, take
+from mercer.kernels.samples import in_full, is_tensor, n_samples, row_blocks, take, to_numpy
 from mercer.machines.base import KernelMachine
 from mercer.machines.checkpointed import CheckpointedMachine
 from mercer.parameters import Number
@@ -49,8 +51,8 @@ class Landmarks:
         return f"must be None, an int >= 1 (how many landmarks), or a {names}, got {value!r}."
 
 
-# Those whose features are functions in the space of the kernel, and those that no device makes.
-WITHIN, WITHOUT_DEVICE = ("Nystroem", "MercerMap"), ("MercerMap", "RandomFourier", "PolynomialSketch")
+# Those whose features are functions in the space of the kernel.
+WITHIN = ("Nystroem", "MercerMap")
 
 
 def _maps(*names: str) -> tuple[type, ...]:
@@ -93,17 +95,10 @@ class LandmarkMachine(CheckpointedMachine, KernelMachine):
     approximation: Any = None
     approximation_: Any
     _dense_coefficients: bool = True
+    _fits_tensors = True
 
     def _reads_blocks(self) -> bool:
         return self.approximation is not None
-
-    def _check_all(self) -> None:
-        super()._check_all()
-        if self.device is not None and isinstance(self.approximation, _maps(*WITHOUT_DEVICE)):
-            raise ValueError(
-                f"device must be None with approximation={self.approximation!r}; a device has landmarks, a number of "
-                "them or a Nystroem."
-            )
 
     def _make_gram(self, X: Any, weight: np.ndarray) -> Gram:
         self.__dict__.pop("approximation_", None)  # of an earlier fit
@@ -150,6 +145,8 @@ class LandmarkMachine(CheckpointedMachine, KernelMachine):
 
     def _map_gram(self, X: Any) -> MapGram:
         features = self.approximation_
+        if (place := self._place) is not None:
+            return DeviceMapGram(features, self.kernel_, X, place)
         return MapGram(features._features_of, features._n_features_out, self.kernel_, X, self.memory)
 
     def _landmark_gram(
@@ -158,6 +155,8 @@ class LandmarkMachine(CheckpointedMachine, KernelMachine):
         """The Gram matrix; of a precomputed one the landmarks are numbers of columns."""
         kernel, X = (Indexed(X), np.arange(len(X))) if self._precomputed else (self.kernel_, X)
         if (place := self._place) is not None:
+            if directions is not None:
+                return DeviceSpanGram(kernel, X, landmarks, directions, place, numbers)
             return DeviceLandmarkGram(kernel, X, landmarks, place, numbers)
         matrix_of = DaskLandmarkMatrix if isinstance(X, DaskRows) else LandmarkMatrix
         if directions is not None:
@@ -187,7 +186,15 @@ class LandmarkMachine(CheckpointedMachine, KernelMachine):
     # --- predictions ----------------------------------------------------------------------------------------
 
     def _compared(self, X: Any) -> tuple[Any, Any]:
+        if self._mapped and self._on_device(X) is not None:
+            return X, None  # its features are made on the device
         return (self.approximation_._features_of(in_full(X)), None) if self._mapped else super()._compared(X)
+
+    def _expansions_of(self, X: Any, Y: Any, rows: Any) -> np.ndarray:
+        if not self._mapped or (on := self._on_device(X)) is None:
+            return super()._expansions_of(X, Y, rows)
+        weights = rows.toarray() if issparse(rows) else rows
+        return DeviceFeatureMatrix(self.approximation_, self.kernel_, X, on.place).forward(weights.T)
 
     def _portions(self, X: Any) -> Iterable[Any]:
         if not self._mapped or not (isinstance(X, np.ndarray) or issparse(X)) or not X.shape[0]:
@@ -271,6 +278,8 @@ class LandmarkMachine(CheckpointedMachine, KernelMachine):
             raise ValueError("full_certificate is for machines with an approximation; result_ has the certificate.")
         if is_lazy(X):
             X = DaskRows(X, self.memory)
+        if is_tensor(X):
+            X = to_numpy(X) if self.device is None else OnDevice(X)
         if n_samples(X) != self._n_train:
             raise ValueError(f"X must have the {self._n_train} samples of fit, got {n_samples(X)}.")
         return X

@@ -8,6 +8,7 @@ from mercer.gram import Eigenpairs, Gram, leading_eigenpairs
 from mercer.gram.checks import indefinite
 from mercer.gram.eigenpairs import METHODS, symmetric_product
 from mercer.gram.sources import stored
+from mercer.machines.checkpointed import CheckpointedMachine
 from mercer.machines.expansions import KernelTransformer
 from mercer.parameters import Number
 from mercer.solvers import warn_unless_solved
@@ -20,7 +21,7 @@ __all__ = ["SpectralMachine", "negligible", "rounding", "signs_of"]
 ROUNDING = 16
 
 
-class SpectralMachine(KernelTransformer):
+class SpectralMachine(CheckpointedMachine, KernelTransformer):
     """Base of maps onto leading eigenvectors: coordinates are projections onto unit vectors of feature space."""
 
     _parameters: ClassVar[dict[str, Any]] = {
@@ -115,6 +116,7 @@ class SpectralMachine(KernelTransformer):
             tol=max(self.tol, least),
             max_iter=self.max_iter,
             random_state=self.random_state,
+            bookmark=self._bookmark(),
         )
         zero = negligible(gram, float(np.abs(found.values).max(initial=0.0)), moved)
         if found.lowest < -zero:

@@ -8,6 +8,7 @@ from scipy.linalg import solve_triangular
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.devices.arrays import OnDevice, from_device
 from mercer.gram import LandmarkGram, MapGram, MatrixGram, low_rank, make_gram, memory_budget
 from mercer.gram.checks import require_definite
 from mercer.kernels.samples import BLOCK_ENTRIES, in_full, take
@@ -113,9 +114,7 @@ class LeastSquaresMachine(LandmarkMachine):
         assert isinstance(gram, LandmarkGram | MapGram)
         self.alpha_ = float(self.alpha)
         known: dict[str, Any] = {"bias": bool(self.fit_intercept), "tol": self.tol, "max_iter": self.max_iter}
-        if self._saved is not None:
-            known["bookmark"] = self._saved.bookmark("ridge")  # all of it is a parameter, samples, or values y
-        found = solve_landmark_ridge(gram, Y / unit, weight, self.alpha_, **known)
+        found = solve_landmark_ridge(gram, Y / unit, weight, self.alpha_, **known, bookmark=self._bookmark())
         self._keep_weights(gram, unit * found.weights.T)
         self.intercept_ = unit * found.intercept
         self.sample_coef_ = unit / self.alpha_ * (weight[:, np.newaxis] * found.errors).T
@@ -151,11 +150,20 @@ class LeastSquaresMachine(LandmarkMachine):
         else:
             self._resolve_kernel(X, count)
             zero = not isinstance(self.alpha, str) and np.ndim(self.alpha) == 0 and self.alpha == 0
-            features = None if zero else explicit_features(self.kernel_, X, memory_budget(self.memory))
+            features = None if zero else self._explicit(X)
             if features is not None:
                 return FeatureProblem(features, Y, weight, self.fit_intercept)
             gram = self._gram_over(in_full(X))
         return KernelProblem(gram, Y, weight, self.fit_intercept)
+
+    def _explicit(self, X: Any) -> Any:
+        """The features of the kernel where they are fewer than the samples; these are made in memory."""
+        if isinstance(X, OnDevice):
+            try:
+                self.kernel_.features(from_device(X[:1]))
+            except (NotImplementedError, ValueError):  # none, or too many of them: the samples stay where they are
+                return None
+        return explicit_features(self.kernel_, from_device(X), memory_budget(self.memory))
 
     def _solve(self, problem: RidgeProblem, share: np.ndarray, unit: float) -> Solution:
         """The solution for the penalty that is given, or is to be found; values are in multiples of the unit."""
@@ -215,7 +223,7 @@ class LeastSquaresMachine(LandmarkMachine):
             products = (
                 X[np.ix_(idle, used)] @ solution.coefficients
                 if self._precomputed
-                else self.kernel_.dot(take(X, idle), take(X, used), solution.coefficients)
+                else self.kernel_.dot(*(from_device(take(X, rows)) for rows in (idle, used)), solution.coefficients)
             )
             found[idle] = Y[idle] - products - solution.intercept
         return found

@@ -2,11 +2,12 @@
 
 import time
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from mercer.checkpoints import Bookmark
 from mercer.gram import FeatureGram
 from mercer.problems import LogisticProblem
 from mercer.solvers.base import History
@@ -37,7 +38,12 @@ class LandmarkLogistic:
 
 
 def solve_landmark_logistic(
-    problem: LogisticProblem, *, tol: float = 1e-6, max_iter: int = 100, random_state: int = 0
+    problem: LogisticProblem,
+    *,
+    tol: float = 1e-6,
+    max_iter: int = 100,
+    random_state: int = 0,
+    bookmark: Bookmark | None = None,
 ) -> LandmarkLogistic:
     r"""Newton's method for logistic regression over features that are never stored.
 
@@ -59,6 +65,8 @@ def solve_landmark_logistic(
         Most Newton steps.
     random_state : int, default=0
         Draws the samples that come first, and those of the preconditioner.
+    bookmark : Bookmark or None, default=None
+        Where to go on from, and to keep how far the run is.
 
     Returns
     -------
@@ -78,19 +86,23 @@ def solve_landmark_logistic(
     """
     check_scale(problem)
     rng, began = check_random_state(random_state), time.perf_counter()
+    seed = int(rng.randint(2**31))
     gram: FeatureGram = problem.gram  # type: ignore[assignment]
+    kept = None if bookmark is None else bookmark.state
+    if kept is not None:
+        began -= kept["seconds"]
     W, n_iter = np.zeros((gram.n_weights, problem.n_functions)), 0
     used = np.flatnonzero(problem.prices)
     size = (gram.samples_first or 0) * gram.n_weights
-    if size and LEAST_SHARE * size <= len(used):
+    if size and LEAST_SHARE * size <= len(used) and (kept is None or kept["some"]):
         rows = np.sort(rng.choice(used, size=size, replace=False))
         scale = float(problem.prices.sum() / problem.prices[rows].sum())
         part = replace(problem, targets=problem.targets[rows], prices=scale * problem.prices[rows])
-        run = _Run(part, gram, rows, max(tol, ROUGH_TOL), max_iter, rng)
-        W, n_iter = run.weights(W), run.n_iter
-    run = _Run(problem, gram, None, tol, max_iter, rng, n_iter)
-    W = run.weights(W)
-    return LandmarkLogistic(W, run.result(W, began))
+        run = _Run(part, gram, rows, max(tol, ROUGH_TOL), max_iter, seed, began, bookmark)
+        W, n_iter, kept = run.weights(W, kept), run.n_iter, None
+    run = _Run(problem, gram, None, tol, max_iter, seed, began, bookmark, n_iter)
+    W = run.weights(W, kept)
+    return LandmarkLogistic(W, run.result(W))
 
 
 class _Point(NamedTuple):
@@ -120,10 +132,13 @@ class _Run:
         rows: np.ndarray | None,
         tol: float,
         max_iter: int,
-        rng: np.random.RandomState,
+        seed: int,
+        began: float,
+        bookmark: Bookmark | None,
         n_iter: int = 0,
     ):
-        self.problem, self.gram, self.rows, self.tol, self.rng = problem, gram, rows, tol, rng
+        self.problem, self.gram, self.rows, self.tol = problem, gram, rows, tol
+        self.seed, self.began, self.bookmark = seed, began, bookmark
         self.working = gram.in_single()
         self.n_iter, self.max_iter, self.n_passes = n_iter, max_iter, 0
         self.status = "solved"
@@ -131,15 +146,20 @@ class _Run:
 
     # --- the run ------------------------------------------------------------------------------------------
 
-    def weights(self, W: np.ndarray) -> np.ndarray:
-        """The solution, from these weights on."""
+    def weights(self, W: np.ndarray, kept: dict[str, Any] | None) -> np.ndarray:
+        """The solution, from these weights on, or from those of a run that was killed."""
+        if kept is not None:
+            W, self.n_iter, self.n_passes = kept["W"], kept["n_iter"], kept["n_passes"]
+            self.records = [tuple(record) for record in kept["records"].tolist()]
         point = self._point(W, self._forward(self.gram, W), np.zeros(W.shape[1]))
         best, before, in_vain = np.inf, np.inf, 0
         while not self._is_solved(point):
             better = point.gap <= 0.5 * best or point.objective <= (1.0 - DECREASE) * before
             in_vain = 0 if better else in_vain + 1
             best, before = min(best, point.gap), point.objective
-            if self.n_iter >= self.max_iter or in_vain >= PATIENCE:
+            over = self.n_iter >= self.max_iter or in_vain >= PATIENCE
+            self._keep(point, ended=over)
+            if over:
                 self.status = "max_iter" if self.n_iter >= self.max_iter else "stalled"
                 break
             step = self._newton_step(point)
@@ -150,6 +170,15 @@ class _Run:
             self.n_iter += 1
             point = self._point(point.W + length * step, point.F + length * along, b)
         return point.W
+
+    def _keep(self, point: _Point, *, ended: bool) -> None:
+        """Keep where the run is where it is time, or it ends early."""
+        if self.bookmark is None or not (ended or self.bookmark.is_due()):
+            return
+        counts = {"n_iter": self.n_iter, "n_passes": self.n_passes, "seconds": time.perf_counter() - self.began}
+        # The point is looked at once more.
+        records = np.array(self.records[:-1]).reshape(-1, 4)
+        self.bookmark.note({"some": self.rows is not None, **counts, "W": point.W, "records": records})
 
     def _is_solved(self, point: _Point) -> bool:
         if not point.gap <= self.tol * point.objective:
@@ -175,7 +204,7 @@ class _Run:
         b = best_intercepts(self.problem, F, point.b)
         return self.problem.violation(point.R - self.problem.residuals(F + b))
 
-    def result(self, W: np.ndarray, began: float) -> LogisticResult:
+    def result(self, W: np.ndarray) -> LogisticResult:
         """The certificate of weights, computed afresh."""
         point = self._point(W, self._forward(self.gram, W), np.zeros(W.shape[1]))
         violation = self._violation(point)
@@ -189,7 +218,7 @@ class _Run:
             violation=violation,
             n_iter=self.n_iter,
             status="solved" if solved else "stalled" if self.status == "solved" else self.status,
-            seconds=time.perf_counter() - began,
+            seconds=time.perf_counter() - self.began,
             precision="float32 products, float64 certificate" if self.working is not self.gram else "float64",
             kernel_evaluations=self.n_passes * self.gram.n * self.gram.n_weights,
             imbalance=float(np.abs(point.R.sum(axis=0)).max()) if self.problem.intercept else 0.0,
@@ -252,13 +281,15 @@ class _Run:
 
     def _preconditioner(self, curvature: "Curvature"):
         k = self.problem.n_functions
+        # A run that was killed draws in this step what it would have drawn.
+        rng = np.random.RandomState([self.seed, self.n_iter])
         inverses = [
             sampled_inverse(
                 self.gram,
                 curvature.weights(j),
                 1.0,
                 bias=self.problem.intercept,
-                rng=self.rng,
+                rng=rng,
                 rows=self.rows,
                 times=k,
             )

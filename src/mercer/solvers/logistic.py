@@ -8,7 +8,8 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from sklearn.base import BaseEstimator
 
-from mercer.gram import MatrixGram, low_rank
+from mercer.checkpoints import Bookmark
+from mercer.gram import low_rank
 from mercer.parameters import Number, check_parameters
 from mercer.problems import LogisticProblem
 from mercer.solvers.base import Certificate, History
@@ -112,17 +113,25 @@ class LogisticNewton(BaseEstimator):
         -------
         LogisticResult
         """
+        return self.solve_on(problem, None)
+
+    def solve_on(self, problem: LogisticProblem, bookmark: Bookmark | None) -> LogisticResult:
+        """As `solve`, from where the bookmark is, and keeping there how far it is."""
         check_parameters(self)
         began = time.perf_counter()
         gram, k = problem.gram, problem.n_functions
         check_scale(problem)
         most = min(gram.n, max(LEAST_RANK, MOST_ROWS // k))
         rank = min(most, max(LEAST_RANK, int(RANK * np.sqrt(gram.n / k))))
-        factor = problem.centred(low_rank(gram, rank).factor)
         A = KA = np.zeros_like(problem.targets)
-        b = best_intercepts(problem, KA, np.zeros(k))
         records: list[tuple[float, ...]] = []
         n_iter, n_products, last, blind = 0, 0, np.inf, False
+        if bookmark is not None and (kept := bookmark.state) is not None:
+            began -= kept["seconds"]
+            A, rank, n_iter, n_products = kept["A"], kept["rank"], kept["n_iter"], kept["n_products"] + 1
+            KA, records = problem.product(A), [tuple(record) for record in kept["records"].tolist()]
+        factor = problem.centred(low_rank(gram, rank).factor)
+        b = best_intercepts(problem, KA, np.zeros(k))
         while True:
             R = problem.residuals(KA + b)
             D = R - A
@@ -131,7 +140,13 @@ class LogisticNewton(BaseEstimator):
             records.append((n_iter, problem.objective(A, KA, b) - gap, gap, violation))
             if self._is_solved(violation, gap, records[-1][1]):
                 break
-            if n_iter >= self.max_iter or (blind and violation > 0.5 * last):
+            over = n_iter >= self.max_iter or (blind and violation > 0.5 * last)
+            if bookmark is not None and (over or bookmark.is_due()):
+                counts = {"n_iter": n_iter, "n_products": n_products, "seconds": time.perf_counter() - began}
+                # The point is looked at once more.
+                looks = np.array(records[:-1]).reshape(-1, 4)
+                bookmark.note({**counts, "rank": rank, "A": A, "records": looks})
+            if over:
                 break
             enough = LOOSE * violation * min(1.0, max(violation, LEAST_REDUCTION))
             curvature = Curvature(problem, KA + b)
@@ -185,7 +200,7 @@ class LogisticNewton(BaseEstimator):
             status="solved" if self._is_solved(violation, gap, objective) else limit,
             seconds=seconds,
             precision="float64",
-            kernel_evaluations=problem.gram.n**2 * (1 if isinstance(problem.gram, MatrixGram) else n_products + 2),
+            kernel_evaluations=problem.gram.n**2 * (1 if problem.gram.keeps_values else n_products + 2),
             imbalance=float(np.abs(R.sum(axis=0)).max()) if problem.intercept else 0.0,
             history=History(iteration.astype(np.int64), *samples),
             coefficients=A,

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.calibration.calibration import Calibration, fit_calibration, pairs_of
 from mercer.calibration.folds import HeldOut, fold_splitter
 from mercer.distributed.predictions import by_blocks
+from mercer.machines.base import answering_tensors
 
 __all__ = ["Probabilities"]
 
@@ -79,6 +80,7 @@ class Probabilities(ABC):
         return self._values(X, pairs=bool(self.calibration_.pairs))
 
     @available_if(lambda self: self.probability)
+    @answering_tensors
     @by_blocks
     def predict_proba(self, X):
         """Probabilities of the classes; with ``probability=True`` only.
@@ -95,6 +97,7 @@ class Probabilities(ABC):
         return self.calibration_.probabilities(values)
 
     @available_if(lambda self: self.probability)
+    @answering_tensors
     @by_blocks
     def predict_log_proba(self, X):
         """Logarithms of the probabilities, finite also where these round to 0; with ``probability=True`` only.

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mercer.devices.arrays import from_device
 from mercer.gram import Gram
 from mercer.kernels.samples import n_samples, take
 from mercer.multiclass import JointScheme, Plan, Tasks
@@ -136,7 +137,8 @@ class Classified(Study):
 
     def __init__(self, machine: SupportVectorClassifier, X: Any, y: Any, sample_weight: Any):
         machine._check_all()
-        self.X, self.y = machine._take_samples(X, y)
+        X, self.y = machine._take_samples(X, y)
+        self.X = from_device(X)
         self.weight = machine._weights(sample_weight, self.X)
         self.codes = machine._encode(self.y, self.weight)
         self.classes = machine.classes_
@@ -256,7 +258,7 @@ class Gathered(Study):
 
     def __init__(self, machine: NoveltyDetector, X: Any, y: Any, sample_weight: Any):
         machine._check_all()
-        self.X = machine._take_samples(X)
+        self.X = from_device(machine._take_samples(X))
         self.weight = machine._weights(sample_weight, self.X)
         self.y = None if y is None else np.asarray(y)
         if self.y is not None and self.y.shape != (n_samples(self.X),):
