@@ -32,6 +32,11 @@ class Judged(KernelTransformer):
             X = X[:, self.support_]
         return self._decision_of(*self._compared(X))
 
+    @staticmethod
+    def _drawn(weight: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+        """Numbers of samples at which errors are estimated, with chances in proportion to their weights."""
+        return rng.choice(len(weight), size=ROWS, p=weight / weight.sum())
+
     def _judge(self, X: Any, weight: np.ndarray, rng: np.random.RandomState, unexplained: float | None = None) -> None:
         """Compare inner products with the kernel, at all samples if these are few, else at some.
 
@@ -40,25 +45,46 @@ class Judged(KernelTransformer):
         used, share = np.flatnonzero(weight), weight / weight.sum()
         everyone = X if len(used) == len(weight) else take(X, used)
         mean_square = float(share[used] @ self._diag_of(everyone, used))
-        exact = len(used) <= ROWS
-        rows = used if exact else rng.choice(len(weight), size=ROWS, p=share)
-        F = self._features_of(take(X, rows)).astype(np.float64, copy=False)
-        lost = self._diag_of(in_full(take(X, rows)), rows) - np.einsum("ij,ij->i", F, F)
-        lost = lost / mean_square if mean_square > 0 else np.zeros(len(rows))
-        squares = (self._values(X, rows) - F @ F.T) ** 2
-        if exact:
-            found = float(share[rows] @ lost), float(share[rows] @ squares @ share[rows])
-            doubt = 0.0, 0.0
-        else:
-            # Pairs of different draws. The error of a mean over pairs is twice that of the means over their partners.
-            partners = (squares.sum(axis=1) - np.diagonal(squares)) / (ROWS - 1)
-            found = float(lost.mean()), float(partners.mean())
-            doubt = _standard_error(lost), 2 * _standard_error(partners)
-        self.unexplained_, self.unexplained_uncertainty_ = (
-            (found[0], doubt[0]) if unexplained is None else (unexplained, 0.0)
+        if len(used) > ROWS:
+            rows = self._drawn(weight, rng)
+            self._judge_drawn(take(X, rows), self._values(X, rows), mean_square, unexplained)
+            return
+        lost, squares = self._misses(take(X, used), self._values(X, used))
+        found = float(share[used] @ lost / mean_square) if mean_square > 0 else 0.0
+        self._note_misses(
+            (found if unexplained is None else unexplained, 0.0), (float(share[used] @ squares @ share[used]), 0.0)
         )
-        self.kernel_error_ = float(np.sqrt(found[1]))
-        self.kernel_error_uncertainty_ = doubt[1] / (2 * self.kernel_error_) if self.kernel_error_ > 0 else 0.0
+
+    def _judge_drawn(
+        self, X: Any, values: np.ndarray, mean_square: float | None = None, unexplained: float | None = None
+    ) -> None:
+        """Compare inner products with kernel values at samples of `_drawn`, which may be none of those of `fit`.
+
+        `mean_square` is the mean of k(x, x) of all they were drawn from, where that is known.
+        """
+        lost, squares = self._misses(X, values)
+        if unexplained is not None:
+            trace = unexplained, 0.0
+        else:
+            size = float(np.diagonal(values).mean()) if mean_square is None else mean_square
+            found = float(lost.mean()) / size if size > 0 else 0.0
+            # The error of a quotient of two means is that of the mean of what is left of one without the other.
+            apart = lost if mean_square is not None else lost - found * np.diagonal(values)
+            trace = found, _standard_error(apart) / size if size > 0 else 0.0
+        # Pairs of different draws. The error of a mean over pairs is twice that of the means over their partners.
+        partners = (squares.sum(axis=1) - np.diagonal(squares)) / (len(squares) - 1)
+        self._note_misses(trace, (float(partners.mean()), 2 * _standard_error(partners)))
+
+    def _misses(self, X: Any, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """By how much features miss the squared lengths of samples, and the squares of that for all pairs."""
+        F = self._features_of(X).astype(np.float64, copy=False)
+        return np.diagonal(values) - np.einsum("ij,ij->i", F, F), (values - F @ F.T) ** 2
+
+    def _note_misses(self, trace: tuple[float, float], square: tuple[float, float]) -> None:
+        """Keep the share of the trace and the mean square over pairs, each with its standard error."""
+        self.unexplained_, self.unexplained_uncertainty_ = trace
+        self.kernel_error_ = float(np.sqrt(square[0]))
+        self.kernel_error_uncertainty_ = square[1] / (2 * self.kernel_error_) if self.kernel_error_ > 0 else 0.0
 
     def _values(self, X: Any, rows: np.ndarray) -> np.ndarray:
         """Kernel values between some of the training samples."""
@@ -154,4 +180,5 @@ class VectorMap(Approximation):
 
 def _standard_error(values: np.ndarray) -> float:
     """Of the mean of independent draws."""
-    return float(values.std(ddof=1) / np.sqrt(len(values)))
+    unit = float(np.abs(values).max())  # squares of large values would be infinite
+    return unit * float((values / unit).std(ddof=1) / np.sqrt(len(values))) if unit > 0 else 0.0
