@@ -131,6 +131,11 @@ class Machine(BaseEstimator, ABC):
     def _take_samples(self, X: Any, y: Any = "no_validation", **check_y: Any) -> Any:
         """Check training samples (and labels) and note the number and names of features."""
         y = in_memory(y)
+        if isinstance(X, Iterator) or isfunction(X):
+            raise TypeError(
+                f"X must be samples in memory or RowBlocks, got a {type(X).__name__}; mercer.data.RowBlocks(function) "
+                "reads the blocks that a generator function yields, in every pass anew."
+            )
         if is_lazy(X):
             self._check_reads(X, "a Dask collection")
             like, X = X, DaskRows(X, getattr(self, "memory", "auto"))
