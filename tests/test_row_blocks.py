@@ -6,7 +6,18 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 
-from mercer import SVC, Cells, KernelPCA, LinearSVC
+from mercer import (
+    SVC,
+    Cells,
+    GaussianProcessClassifier,
+    GaussianProcessRegressor,
+    KernelKMeans,
+    KernelPCA,
+    KernelRidge,
+    LinearSVC,
+    MercerMap,
+    SpectralClustering,
+)
 from mercer.data import RowBlocks
 from mercer.errors import FormatError
 from mercer.kernels import RBF
@@ -75,6 +86,23 @@ def test_iterators_are_refused():
                 machine.fit(used_up, Y)
     with pytest.raises(TypeError, match=r"got a function; mercer.data.RowBlocks\(function\)"):
         SVC(approximation=5).fit(pieces, Y)
+
+
+@pytest.mark.parametrize(
+    ("machine", "advice"),
+    [
+        (KernelRidge(), "with an approximation it takes blocks"),
+        (KernelPCA(), "with an approximation it takes blocks"),
+        (KernelKMeans(), "with an approximation it takes blocks"),
+        (SpectralClustering(), "KernelKMeans takes blocks, with an approximation"),
+        (GaussianProcessClassifier(), "SVC and LinearSVC take blocks"),
+        (GaussianProcessRegressor(), "SVR and LinearSVR take blocks"),
+        (MercerMap(), "it can be fitted to a part of them"),
+    ],
+)
+def test_machines_that_need_samples_in_memory_say_what_does_not(machine, advice):
+    with pytest.raises(TypeError, match=f"{type(machine).__name__} needs X in memory, got RowBlocks; {advice}"):
+        machine.fit(RowBlocks(pieces), Y)
 
 
 def test_blocks_without_rows_are_left_out():

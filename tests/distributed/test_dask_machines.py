@@ -155,10 +155,12 @@ def test_cells_read_blocks():
 
 def test_machines_that_need_samples_in_memory_say_so():
     X = lazy(vectors())
-    for machine in (KernelPCA(), GaussianProcessRegressor(), KernelRidge()):
-        with pytest.raises(
-            TypeError, match="needs X in memory, got a Dask collection; see approximation, or LinearSVC"
-        ):
+    for machine, advice in (
+        (KernelPCA(), "with an approximation it takes blocks"),
+        (KernelRidge(), "with an approximation it takes blocks"),
+        (GaussianProcessRegressor(), "SVR and LinearSVR take blocks"),
+    ):
+        with pytest.raises(TypeError, match=f"needs X in memory, got a Dask collection; {advice}"):
             machine.fit(X, X[:, 0])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         LinearSVC().fit(X, classes(vectors(20)))
