@@ -21,7 +21,9 @@ from mercer import (
     NuSVR,
     Nystroem,
     OneClassSVM,
+    PolynomialSketch,
     QuantileSVR,
+    RandomFourier,
 )
 from mercer.data import RowBlocks
 from mercer.kernels import RBF
@@ -151,6 +153,16 @@ def test_cells_read_blocks():
     far = Cells(SVC(), cell_size=150).fit(lazy(X), lazy(classes(X)))
     near = Cells(SVC(), cell_size=150).fit(in_blocks(X), classes(X))
     assert_array_equal(far.predict(lazy(X)).compute(), near.predict(X))
+
+
+@pytest.mark.parametrize("make", [Nystroem, RandomFourier, PolynomialSketch])
+def test_maps_of_features(make):
+    X = vectors()
+    far, near = make(n_components=20), make(n_components=20).fit(in_blocks(X))
+    found = far.fit_transform(lazy(X))
+    assert isinstance(found, array.Array)
+    assert_allclose(found.compute(), near.transform(X), atol=1e-9)
+    assert far.kernel_error_ == pytest.approx(near.kernel_error_)
 
 
 def test_machines_that_need_samples_in_memory_say_so():

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.data import RowBlocks
 from mercer.errors import DomainError
 from mercer.kernels.samples import in_full, take
 from mercer.machines import KernelTransformer
@@ -16,6 +17,8 @@ __all__ = ["Approximation", "Judged", "VectorMap"]
 
 # Up to so many samples errors are those of all of them, and of all pairs; else of so many draws.
 ROWS = 512
+# Landmarks, and what kernels take from the data, come from so many samples for each feature where there may be many.
+SAMPLES_PER_FEATURE = 4
 
 
 class Judged(KernelTransformer):
@@ -25,6 +28,8 @@ class Judged(KernelTransformer):
     unexplained_uncertainty_: float
     kernel_error_: float
     kernel_error_uncertainty_: float
+    n_components: Any
+    random_state: Any
 
     def _features_of(self, X: Any) -> np.ndarray:
         """The features of checked samples; of rows of a precomputed matrix with a column for every sample."""
@@ -36,6 +41,18 @@ class Judged(KernelTransformer):
     def _drawn(weight: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
         """Numbers of samples at which errors are estimated, with chances in proportion to their weights."""
         return rng.choice(len(weight), size=ROWS, p=weight / weight.sum())
+
+    def _candidates(self, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Ascending numbers of samples to make the map of, and those at which errors are estimated.
+
+        There are none of these where all samples are candidates: a fit to them knows the errors.
+        """
+        used = np.flatnonzero(weight)
+        most = SAMPLES_PER_FEATURE * int(self.n_components or len(used))
+        if len(used) <= most:
+            return used, used[:0]
+        rng = check_random_state(self.random_state)
+        return np.sort(rng.choice(used, size=most, replace=False)), self._drawn(weight, rng)
 
     def _judge(self, X: Any, weight: np.ndarray, rng: np.random.RandomState, unexplained: float | None = None) -> None:
         """Compare inner products with the kernel, at all samples if these are few, else at some.
@@ -108,7 +125,8 @@ class Approximation(Judged):
         Parameters
         ----------
         X : samples of shape (n, n_features), or as the kernel takes them
-            The n x n kernel matrix if ``kernel="precomputed"``.
+            The n x n kernel matrix if ``kernel="precomputed"``. Of vectors in `RowBlocks`, or in a Dask collection, the
+            map is made of some that are drawn.
         y : None
             Not used.
         sample_weight : array of shape (n,), default=None
@@ -123,8 +141,22 @@ class Approximation(Judged):
             X = self._take_samples(X)
             weight = self._weights(sample_weight, X)
             with limit_threads(self.n_threads):
-                self._fit(X, weight)
+                (self._fit_to_part if isinstance(X, RowBlocks) else self._fit)(X, weight)
         return self
+
+    def _reads_blocks(self) -> bool:
+        return not self._precomputed and self._vectors()
+
+    def _fit_to_part(self, X: RowBlocks, weight: np.ndarray) -> None:
+        """Make the map of candidates, and judge it at others; all are fetched in one pass."""
+        rows, draws = self._candidates(weight)
+        both = X[np.concatenate([rows, draws])]
+        self._fit(both[: len(rows)], weight[rows])
+        if len(draws):
+            judges = both[len(rows) :]
+            self._judge_drawn(judges, self.kernel_(in_full(judges)).astype(np.float64, copy=False))
+        if hasattr(self, "support_"):
+            self.support_, self._n_train = rows[self.support_], len(X)
 
     @abstractmethod
     def _fit(self, X: Any, weight: np.ndarray) -> None:
@@ -133,8 +165,6 @@ class Approximation(Judged):
 
 class VectorMap(Approximation):
     """Base of random maps of vectors, in which samples take part through the parameters of the kernel alone."""
-
-    random_state: Any
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -168,14 +198,15 @@ class VectorMap(Approximation):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n, n_features)
+        X : array or sparse matrix of shape (n, n_features), or `RowBlocks`
 
         Returns
         -------
         ndarray of shape (n, n_components)
         """
         check_is_fitted(self)
-        return self._features_of(self._check_new(X))
+        found = [self._features_of(self._check_new(part)) for part in self._portions(X)]
+        return found[0] if len(found) == 1 else np.concatenate(found)
 
 
 def _standard_error(values: np.ndarray) -> float:

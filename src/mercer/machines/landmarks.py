@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer.data import RowBlocks
@@ -25,9 +24,6 @@ from mercer.parameters import Number
 from mercer.threads import limit_threads
 
 __all__ = ["FullCertificate", "LandmarkMachine", "Landmarks"]
-
-# Landmarks are chosen among so many samples for each of them.
-SAMPLES_PER_LANDMARK = 4
 
 
 class Landmarks:
@@ -116,7 +112,7 @@ class LandmarkMachine(CheckpointedMachine, KernelMachine):
         if not isinstance(chooser, _maps(*Landmarks().names)):
             chooser = _maps("Nystroem")[0](n_components=int(chooser))
         kept = None if self._saved is None else self._saved.recall("landmarks")
-        rows, draws = self._candidates(weight, chooser) if kept is None else (kept["candidates"], kept["draws"])
+        rows, draws = chooser._candidates(weight) if kept is None else (kept["candidates"], kept["draws"])
         some, judges = self._fetch(X, rows, draws)
         if isinstance(X, RowBlocks):
             self._resolve_kernel(some, weight[rows])
@@ -169,18 +165,6 @@ class LandmarkMachine(CheckpointedMachine, KernelMachine):
         if directions is not None:
             return SpanGram(kernel, X, landmarks, directions, self.memory, numbers, matrix_of)
         return LandmarkGram(kernel, X, landmarks, self.memory, numbers, matrix_of)
-
-    def _candidates(self, weight: np.ndarray, chooser: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Ascending numbers of the samples that may become landmarks, and those at which errors are estimated.
-
-        There are none of these where all samples are candidates: then the chooser knows the errors.
-        """
-        used = np.flatnonzero(weight)
-        most = SAMPLES_PER_LANDMARK * int(chooser.n_components or len(used))
-        if len(used) <= most:
-            return used, used[:0]
-        rng = check_random_state(chooser.random_state)
-        return np.sort(rng.choice(used, size=most, replace=False)), chooser._drawn(weight, rng)
 
     def _fetch(self, X: Any, rows: np.ndarray, draws: np.ndarray) -> tuple[Any, Any]:
         """The candidates and what is compared with them, of blocks in one pass; parts of a precomputed matrix."""
