@@ -113,11 +113,11 @@ class LandmarkMachine(CheckpointedMachine, KernelMachine):
             chooser = _maps("Nystroem")[0](n_components=int(chooser))
         kept = None if self._saved is None else self._saved.recall("landmarks")
         rows, draws = chooser._candidates(weight) if kept is None else (kept["candidates"], kept["draws"])
+        if not isinstance(X, RowBlocks):
+            self._resolve_kernel(X, weight)
         some, judges = self._fetch(X, rows, draws)
         if isinstance(X, RowBlocks):
             self._resolve_kernel(some, weight[rows])
-        else:
-            self._resolve_kernel(X, weight)
         given = {"kernel": self.kernel_, "device": self.device, "memory": self.memory, "n_threads": self.n_threads}
         known = chooser.get_params(deep=False)
         chooser = clone(chooser).set_params(**{name: value for name, value in given.items() if name in known})
