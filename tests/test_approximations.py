@@ -7,6 +7,7 @@ from scipy.sparse import csr_array
 from scipy.stats import kstest
 
 from mercer import MercerMap, Nystroem, PolynomialSketch, RandomFourier
+from mercer.data import RowBlocks
 from mercer.errors import DomainError
 from mercer.features import approximation, centres
 from mercer.gram import FunctionGram, MatrixGram, VectorGram
@@ -500,3 +501,43 @@ def test_what_is_no_polynomial():
     for kernel, X in (("precomputed", np.eye(3)), (Spectrum(2), words(3)), (Constant(), cloud())):
         with pytest.raises(DomainError, match=r"PolynomialSketch works on vectors, got kernel=.*; use Nystroem"):
             PolynomialSketch(kernel).fit(X)
+
+
+IN_BLOCKS = {
+    "Nystroem": lambda: Nystroem("rbf", n_components=30),
+    "Nystroem kmeans": lambda: Nystroem(RBF(gamma=0.3), n_components=30, pivots="kmeans"),
+    "RandomFourier": lambda: RandomFourier(RBF(gamma=0.3), n_components=61),
+    "PolynomialSketch": lambda: PolynomialSketch(Polynomial(degree=2, coef0=1.0), n_components=60),
+}
+
+
+@pytest.mark.parametrize("name", IN_BLOCKS)
+def test_samples_in_blocks(name):
+    """The map is one of the drawn samples; what it is for all of them is estimated."""
+    X = np.random.default_rng(0).normal(size=(900, 3))
+    weight = np.where(X[:, 0] > 0, 2.0, 1.0) * (X[:, 1] > -1.5)
+    blocks = RowBlocks([X[:400], lambda: X[400:]])
+    features = IN_BLOCKS[name]().fit(blocks, sample_weight=weight)
+    rows, _ = features._candidates(weight)
+    alone = IN_BLOCKS[name]().fit(X[rows], sample_weight=weight[rows])
+    F, share = features.transform(X), weight / weight.sum()
+    assert_allclose(F, alone.transform(X), atol=1e-9)
+    assert_allclose(features.transform(blocks), F, atol=1e-9)
+    K = features.kernel_(X)
+    lost = share @ (np.diagonal(K) - (F**2).sum(axis=1)) / (share @ np.diagonal(K))
+    missed = np.sqrt(share @ (K - F @ F.T) ** 2 @ share)
+    assert abs(features.unexplained_ - lost) <= 4 * features.unexplained_uncertainty_ + 1e-12
+    assert abs(features.kernel_error_ - missed) <= 4 * features.kernel_error_uncertainty_
+    if name == "Nystroem":
+        assert_allclose(features.support_vectors_, X[features.support_])
+    elif "Nystroem" in name:
+        assert features.support_.max() > 500
+
+
+def test_few_samples_in_blocks_are_all_looked_at():
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    here, there = Nystroem(RBF(gamma=0.3), 30).fit(X), Nystroem(RBF(gamma=0.3), 30).fit(RowBlocks([X[:40], X[40:]]))
+    assert_array_equal(here.support_, there.support_)
+    assert (here.unexplained_, here.kernel_error_) == (there.unexplained_, there.kernel_error_)
+    with pytest.raises(TypeError, match="Nystroem needs X in memory"):
+        Nystroem(Spectrum(2)).fit(RowBlocks([X]))

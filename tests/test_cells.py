@@ -11,12 +11,26 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import mercer.cells
-from mercer import SVC, SVR, Calibrated, Cells, KernelRidge, NuSVC, OneClassSVM
+from mercer import (
+    LSSVC,
+    SVC,
+    SVR,
+    Calibrated,
+    Cells,
+    GaussianProcessRegressor,
+    KernelKMeans,
+    KernelPCA,
+    KernelRidge,
+    NuSVC,
+    OneClassSVM,
+    checkpoints,
+)
 from mercer.cells import Voronoi
+from mercer.checkpoints import Checkpoint
 from mercer.data import RowBlocks
 from mercer.datasets import load_promoters
-from mercer.errors import InfeasibleError
-from mercer.kernels import RBF, Spectrum
+from mercer.errors import CheckpointError, InfeasibleError
+from mercer.kernels import RBF, FromFunction, Spectrum
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-3, 3, size=(500, 2))
@@ -193,7 +207,109 @@ def test_other_machines():
     assert piped.score(X, TWO) > 0.85
 
 
-def test_what_cannot_be_done_is_refused():
+def test_results_of_all_machines_that_have_them():
+    """Sums are of certificates only: an evidence is no objective with a bound."""
+    for estimator, y in (
+        (KernelRidge(alpha=0.1), VALUES),
+        (LSSVC(), TWO),
+        (GaussianProcessRegressor(RBF(), optimize=False, noise=0.1), VALUES),
+    ):
+        machine = Cells(estimator, cell_size=150).fit(X, y)
+        results = [None if one is None else one.result_ for one in machine.estimators_]
+        assert any(result is not None for result in results) and machine.certificates_ == results
+        assert not hasattr(machine, "result_")
+    assert not hasattr(Cells(LogisticRegression(), cell_size=150).fit(X, TWO), "certificates_")
+
+
+class Killed(BaseException):
+    """As sudden as a signal: nothing is written any more."""
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+@pytest.mark.parametrize("blocks", [False, True])
+@pytest.mark.parametrize(
+    ("estimator", "y"),
+    [
+        (SVC(approximation=20), TWO),
+        (KernelRidge(alpha=0.1), VALUES),
+        (make_pipeline(StandardScaler(), SVC()), FOUR),
+        (LogisticRegression(), TWO),
+    ],
+    ids=["landmarks", "ridge", "pipeline", "scikit-learn"],
+)
+def test_a_fit_that_was_killed_goes_on_with_the_other_cells(estimator, y, blocks, n_threads, tmp_path, monkeypatch):
+    path = tmp_path / "cells.checkpoint"
+    cells = Cells(estimator, cell_size=60, random_state=None, overlap=0.1, n_threads=n_threads)
+    kept = clone(cells).set_params(checkpoint=Checkpoint(path, seconds=0.0))
+    monkeypatch.setattr(checkpoints, "PARTS", 1)
+    fits, fit = [], type(estimator).fit
+
+    def dying(self, *args, **kwargs):
+        if len(fits) == 4:
+            raise Killed
+        fits.append(args[0].copy())
+        return fit(self, *args, **kwargs)
+
+    def samples():
+        return RowBlocks([X[:200], X[200:]]) if blocks else X
+
+    monkeypatch.setattr(type(estimator), "fit", dying)
+    with pytest.raises(Killed):
+        kept.fit(samples(), y)
+    monkeypatch.setattr(
+        type(estimator), "fit", lambda self, *args, **kw: fits.append(args[0]) or fit(self, *args, **kw)
+    )
+    before = path.read_bytes()
+    with pytest.raises(CheckpointError, match="is of other samples"):
+        clone(kept).fit(X + 1.0, y)
+    with pytest.raises(CheckpointError, match=r"is of a fit with other parameters \(overlap\)"):
+        clone(kept).set_params(overlap=0.2).fit(samples(), y)
+    assert path.read_bytes() == before
+    kept.fit(samples(), y)
+    assert not path.exists()
+    machines = [one for one in kept.estimators_ if one is not None]
+    assert len(machines) > 6 and len(fits) <= len(machines) + n_threads
+    # Centres were drawn by chance: those of the first run.
+    whole = clone(cells)
+    monkeypatch.setattr(Cells, "_divide", lambda self, X, weight: vars(self).update(divided))
+    divided = {name: getattr(kept, name) for name in ("partition_", "labels_", "sizes_")}
+    whole.fit(samples(), y)
+    assert_array_equal(kept.predict(NEW), whole.predict(NEW))
+    for one, other in zip(kept.estimators_, whole.estimators_, strict=True):
+        assert (one is None) == (other is None) and repr(one) == repr(other)
+    assert hasattr(kept, "certificates_") == hasattr(whole, "certificates_")
+
+
+def test_checkpoints_of_machines_with_callbacks(tmp_path):
+    """They are parameters that the solution does not depend on, and that no file holds."""
+    path, calls = tmp_path / "cells.checkpoint", []
+
+    def killing(progress):
+        calls.append(progress)
+        if len(calls) == 4:
+            raise Killed
+
+    machine = Cells(SVC(callback=killing), cell_size=60, checkpoint=Checkpoint(path, seconds=0.0))
+    with pytest.raises(Killed):
+        machine.fit(X, TWO)
+    assert path.exists()
+    machine.fit(X, TWO)
+    assert all(one.callback is killing for one in machine.estimators_ if one is not None) and not path.exists()
+    assert_array_equal(machine.predict(NEW), Cells(SVC(), cell_size=60).fit(X, TWO).predict(NEW))
+
+
+def test_what_cannot_be_done_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"estimator must have no checkpoint, got .* all cells would share"):
+        Cells(SVC(checkpoint="fit.checkpoint")).fit(X, TWO)
+    with pytest.raises(ValueError, match="estimator must have no svc__checkpoint"):
+        Cells(make_pipeline(SVC(checkpoint="fit.checkpoint"))).fit(X, TWO)
+    with pytest.raises(ValueError, match="checkpoint must be None for an estimator that no file can hold"):
+        Cells(SVC(FromFunction(lambda X, Y: X @ Y.T)), checkpoint=tmp_path / "cells").fit(X, TWO)
+    for machine in (KernelKMeans(), KernelPCA()):
+        with pytest.raises(
+            TypeError, match="estimator must be a classifier, regressor or novelty detector, got Kernel"
+        ):
+            Cells(machine).fit(X)
     with pytest.raises(ValueError, match=r"cell_size must be an int >= 1, got 0"):
         Cells(SVC(), cell_size=0).fit(X, TWO)
     with pytest.raises(ValueError, match="centres must be 'farthest-first' or 'random' in the space of a kernel"):

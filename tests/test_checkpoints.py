@@ -145,7 +145,7 @@ def test_every_machine_with_the_parameter_is_here():
     here = {name.split()[0] for name in FITS}
     classes = [getattr(mercer, name) for name in mercer.__all__]
     having = {c.__name__ for c in classes if isinstance(c, type) and "checkpoint" in signature(c).parameters}
-    assert having == here
+    assert having == here | {"Cells"}  # which keep machines that are finished, see test_cells.py
 
 
 # --- going on -----------------------------------------------------------------------------------------------

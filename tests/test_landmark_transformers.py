@@ -97,6 +97,9 @@ def test_components_from_blocks(solver):
     there = KernelPCA(KERNEL, 3, approximation=30, eigen_solver=solver)
     assert_allclose(there.fit_transform(blocks), here.transform(X), atol=1e-9)
     assert there.full_certificate(blocks).gap == pytest.approx(here.full_certificate(X).gap, rel=1e-7)
+    for others in (X[::-1], RowBlocks([X[1:], X[:1]])):
+        with pytest.raises(ValueError, match="X must have the samples of fit"):
+            there.full_certificate(others)
 
 
 def test_preimages_from_landmarks():

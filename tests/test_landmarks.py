@@ -27,7 +27,7 @@ from mercer import (
 from mercer.data import RowBlocks
 from mercer.errors import IndefiniteError
 from mercer.gram import LandmarkGram, LandmarkMatrix, LinearGram, MatrixGram
-from mercer.kernels import RBF, FromFunction, Linear, Spectrum, Tanimoto
+from mercer.kernels import RBF, FromFunction, Laplacian, Linear, Spectrum, Tanimoto
 from mercer.problems import enclosing_ball, epsilon_tube, nu_margin, one_class, soft_margin
 from mercer.selection import tune
 from mercer.solvers import SMO, CoordinateDescent, LinearSolver, ProximalNewton
@@ -427,6 +427,47 @@ def test_saved_and_loaded(name, tmp_path):
     assert loaded.full_certificate(X) == fitted.full_certificate(X)
 
 
+@pytest.mark.parametrize("name", MACHINES)
+def test_certificates_are_of_the_samples_of_the_fit(name, tmp_path):
+    X, machine = vectors(), MACHINES[name]()
+    fitted = machine.set_params(approximation=30).fit(X, targets(machine, X))
+    mercer.save(fitted, tmp_path / "machine.mercer")
+    one_off = X.copy()
+    one_off[17, 1] = np.nextafter(one_off[17, 1], 9.0)
+    for others in (X[::-1], np.zeros_like(X), one_off, RowBlocks([X[150:], X[:150]])):
+        for exact in (True, False):
+            for known in (fitted, mercer.load(tmp_path / "machine.mercer")):
+                with pytest.raises(ValueError, match="X must have the samples of fit, in the same order"):
+                    known.full_certificate(others, exact=exact)
+
+
+def test_certificates_see_samples_however_they_are_stored():
+    X = np.where(vectors() < 0, 0.0, vectors()).astype(np.float32)
+    machine = SVC(RBF(gamma=0.5), approximation=30).fit(X, classes(X))
+    gap = machine.full_certificate(X).gap
+    width = X.shape[1]
+    doubled = csr_array((np.append(X[0] / 2, X[0] / 2), np.tile(np.arange(width), 2), [0, 2 * width]), shape=(1, width))
+    for same in (
+        X.astype(np.float64),
+        np.where(X == 0, np.float32(-0.0), X),
+        csr_array(X),
+        X.tolist(),
+        RowBlocks([X[:130], csr_array(X[130:])]),
+        RowBlocks([doubled, X[1:]]),
+    ):
+        assert machine.full_certificate(same).gap == pytest.approx(gap, rel=1e-4)
+    K = RBF(gamma=0.5)(X)
+    machine = SVC("precomputed", approximation=30).fit(K, classes(X))
+    assert machine.full_certificate(K).gap >= 0
+    with pytest.raises(ValueError, match="X must have the samples of fit"):
+        machine.full_certificate(K[::-1, ::-1])
+    words = ["abc"[i % 3 :] + "ab" * (i % 7) for i in range(40)]
+    machine = SVC(Spectrum(2), approximation=10).fit(words, np.arange(40) % 2)
+    assert machine.full_certificate(np.array(words)).gap >= 0
+    with pytest.raises(ValueError, match="X must have the samples of fit"):
+        machine.full_certificate(words[::-1])
+
+
 @pytest.mark.parametrize("name", ["SVC", "SVR", "OneClassSVM", "KernelRidge", "KernelLogisticRegression"])
 def test_samples_in_blocks(name):
     X, machine = vectors(), MACHINES[name]().set_params(approximation=30)
@@ -435,6 +476,38 @@ def test_samples_in_blocks(name):
     assert_allclose(there._raw_decision(X), here._raw_decision(X), rtol=1e-6, atol=1e-7)
     assert_allclose(there._raw_decision(blocks), there._raw_decision(X), rtol=1e-9, atol=1e-10)
     assert there.full_certificate(blocks).gap == pytest.approx(here.full_certificate(X).gap, rel=1e-5)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("chooser", [Nystroem(n_components=60, pivots=rule) for rule in ("random", "uniform")])
+def test_the_trace_error_is_that_of_all_samples(chooser, weighted):
+    """Landmarks explain the candidates, which are a part of the samples, better than the others."""
+    X = vectors(2000, 5)
+    weight = np.where(X[:, 0] > 0, 3.0, 1.0) * (X[:, 1] > -1.0) if weighted else np.ones(len(X))
+    fits = [
+        KernelRidge(Laplacian(1.0), approximation=chooser).fit(samples, X[:, 0], sample_weight=weight)
+        for samples in (X, RowBlocks([X[:700], X[700:]]))
+    ]
+    fits.append(KernelRidge("precomputed", approximation=chooser).fit(Laplacian(1.0)(X), X[:, 0], sample_weight=weight))
+    F = fits[0].approximation_.transform(X)
+    share, K = weight / weight.sum(), Laplacian(1.0)(X)
+    lost, missed = share @ (1.0 - (F**2).sum(axis=1)), np.sqrt(share @ (K - F @ F.T) ** 2 @ share)
+    for known in (fit.approximation_ for fit in fits):
+        assert 0 < known.unexplained_uncertainty_ < 0.02
+        assert abs(known.unexplained_ - lost) < 4 * known.unexplained_uncertainty_
+        assert abs(known.kernel_error_ - missed) < 4 * known.kernel_error_uncertainty_
+    alone = Nystroem(Laplacian(1.0), 60).fit(X[:200])
+    assert alone.unexplained_ < lost - 0.05 and alone.unexplained_uncertainty_ == 0.0
+
+
+def test_the_trace_error_where_lengths_differ():
+    """A quotient of two means, each over the draws."""
+    X = vectors(3000, 2)
+    machine = KernelRidge(Linear() + RBF(gamma=5.0), approximation=40).fit(X, X[:, 0])
+    known, F = machine.approximation_, machine.approximation_.transform(X)
+    lengths = machine.kernel_.diag(X)
+    lost = (lengths - (F**2).sum(axis=1)).sum() / lengths.sum()
+    assert 0 < known.unexplained_uncertainty_ and abs(known.unexplained_ - lost) < 4 * known.unexplained_uncertainty_
 
 
 def test_blocks_need_landmarks():

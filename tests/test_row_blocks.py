@@ -6,7 +6,18 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 
-from mercer import SVC, LinearSVC
+from mercer import (
+    SVC,
+    Cells,
+    GaussianProcessClassifier,
+    GaussianProcessRegressor,
+    KernelKMeans,
+    KernelPCA,
+    KernelRidge,
+    LinearSVC,
+    MercerMap,
+    SpectralClustering,
+)
 from mercer.data import RowBlocks
 from mercer.errors import FormatError
 from mercer.kernels import RBF
@@ -43,6 +54,71 @@ def test_a_function_that_begins_anew():
     rows = np.array([299, 3, 70, 69, 3])
     assert_array_equal(blocks[rows], X[rows])
     assert_array_equal(RowBlocks(list(pieces()))[rows], X[rows])
+
+
+class Pieces:
+    """An object that is read anew, and notes how often."""
+
+    begun = 0
+
+    def __iter__(self):
+        self.begun += 1
+        return pieces()
+
+
+def test_objects_are_read_in_every_pass():
+    """What does not fit into memory is not kept there."""
+    source = Pieces()
+    blocks = RowBlocks(source)
+    assert_array_equal(whole(blocks), X)
+    assert_array_equal(blocks[np.array([70, 3])], X[[70, 3]])
+    assert source.begun == 3 and not blocks._blocks
+    assert_array_equal(whole(RowBlocks(dict(enumerate(pieces())).values())), X)
+    assert_array_equal(whole(RowBlocks(np.stack([X[:150], X[150:]]))), X)
+
+
+def test_iterators_are_refused():
+    for used_up in (pieces(), iter(list(pieces())), map(np.asarray, pieces())):
+        with pytest.raises(TypeError, match="give the function that makes it, without calling it"):
+            RowBlocks(used_up)
+        for machine in (SVC(), SVC(approximation=5), LinearSVC(), KernelPCA(), Cells(SVC())):
+            with pytest.raises(TypeError, match=r"X must be samples in memory or RowBlocks, .*RowBlocks\(function\)"):
+                machine.fit(used_up, Y)
+    with pytest.raises(TypeError, match=r"got a function; mercer.data.RowBlocks\(function\)"):
+        SVC(approximation=5).fit(pieces, Y)
+
+
+@pytest.mark.parametrize(
+    ("machine", "advice"),
+    [
+        (KernelRidge(), "with an approximation it takes blocks"),
+        (KernelPCA(), "with an approximation it takes blocks"),
+        (KernelKMeans(), "with an approximation it takes blocks"),
+        (SpectralClustering(), "KernelKMeans takes blocks, with an approximation"),
+        (GaussianProcessClassifier(), "SVC and LinearSVC take blocks"),
+        (GaussianProcessRegressor(), "SVR and LinearSVR take blocks"),
+        (MercerMap(), "it can be fitted to a part of them"),
+    ],
+)
+def test_machines_that_need_samples_in_memory_say_what_does_not(machine, advice):
+    with pytest.raises(TypeError, match=f"{type(machine).__name__} needs X in memory, got RowBlocks; {advice}"):
+        machine.fit(RowBlocks(pieces), Y)
+
+
+def test_blocks_without_rows_are_left_out():
+    nothing = np.empty((0, 3))
+    parts = [nothing, X[:100], np.empty((0, 2)), lambda: nothing, X[100:], nothing]
+    for blocks in (RowBlocks(parts), RowBlocks(lambda: parts), RowBlocks([csr_array(nothing), X])):
+        assert blocks.shape == X.shape
+        assert_array_equal(whole(blocks), X)
+        assert_array_equal(blocks[np.array([299, 100, 99])], X[[299, 100, 99]])
+    with pytest.raises(ValueError, match="blocks must hold at least one sample, got none"):
+        RowBlocks([nothing])
+    with pytest.raises(ValueError, match="block 1 has 3, block 3 2"):
+        RowBlocks([nothing, X, nothing, X[:, :2]])
+    sizes = iter([0, 5])
+    with pytest.raises(ValueError, match="block 1 is not what it was"):
+        whole(RowBlocks([X, lambda: X[: next(sizes)]]))
 
 
 def test_sparse_blocks_that_come_one_after_the_other():

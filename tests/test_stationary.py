@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
-from mercer import SVC
+from mercer import SVC, KernelRidge, RandomFourier
 from mercer.errors import DomainError, IndefiniteError
 from mercer.kernels import RBF, Laplacian, TranslationInvariant
 
@@ -112,3 +112,53 @@ def test_errors():
         TranslationInvariant(gaussian, check=1)(X)
     with pytest.raises(DomainError, match="TranslationInvariant works on vectors"):
         TranslationInvariant(gaussian)(["a", "b"])
+
+
+def triangle_of_sums(D):
+    return np.maximum(0, 1 - 0.2 * np.abs(D.sum(axis=-1)))
+
+
+@pytest.mark.parametrize("rule", ["independent", "orthogonal", "quasi-random"])
+@pytest.mark.parametrize(
+    ("psi", "d"),
+    [(tent, 1), (tent, 3), (gaussian, 3), (cosine, 1), (triangle_of_sums, 1), (lambda D: 3.0 * tent(D), 2)],
+)
+def test_random_frequencies(psi, d, rule):
+    """Features of the measure that is computed from values: right on average, for differences up to the span."""
+    features = RandomFourier(TranslationInvariant(psi), n_components=20_000, frequencies=rule)
+    samples = rng.uniform(-2.0, 2.0, size=(40, d))
+    F = features.fit_transform(samples)
+    K = TranslationInvariant(psi)(samples)
+    assert features.height_ == K[0, 0]
+    assert np.abs(F @ F.T - K).max() < (0.05 if rule == "independent" else 0.04) * K[0, 0]
+    assert features.kernel_error_ == pytest.approx(np.sqrt(np.mean((F @ F.T - K) ** 2)), rel=1e-6)
+
+
+def test_frequencies_have_the_density_of_the_kernel():
+    """A tent has the density (1 - cos w) / (pi w^2); all of it is here, but for the tails beyond the grid."""
+    features = RandomFourier(TranslationInvariant(lambda D: np.maximum(0, 1 - np.abs(D[..., 0]))), n_components=40_000)
+    w = np.abs(features.fit(np.array([[0.0], [1.0]])).frequencies_[:, 0])
+    for end in (1.0, 3.0, 10.0):
+        at = (np.arange(4000) + 0.5) * end / 4000
+        wanted = 2 * end * np.mean((1 - np.cos(at)) / (np.pi * at**2))
+        assert np.mean(w < end) == pytest.approx(wanted, abs=4 * np.sqrt(0.25 / len(w)) + 2e-3)
+
+
+def test_frequencies_in_sums_and_of_data_without_a_span():
+    samples = np.column_stack([rng.normal(size=30), np.ones(30)])
+    kernel = TranslationInvariant(tent) + RBF(gamma=0.5)
+    F = RandomFourier(kernel, n_components=20_000).fit_transform(samples)
+    assert np.abs(F @ F.T - kernel(samples)).max() < 0.1
+    machine = KernelRidge(TranslationInvariant(tent), alpha=0.1, approximation=RandomFourier(n_components=4000))
+    machine.fit(X, X[:, 0])
+    assert_allclose(
+        machine.predict(Y), KernelRidge(TranslationInvariant(tent), alpha=0.1).fit(X, X[:, 0]).predict(Y), atol=0.1
+    )
+
+
+def test_measures_that_are_not_known_are_refused():
+    for psi in (radial_tent, cosine, triangle_of_sums):
+        with pytest.raises(DomainError, match="kernel must be a product of functions of one feature each"):
+            RandomFourier(TranslationInvariant(psi, check=False)).fit(X[:, :2])
+    with pytest.raises(IndefiniteError, match="psi is no kernel: its spectrum is negative"):
+        RandomFourier(TranslationInvariant(box, check=False)).fit(X)

@@ -27,7 +27,20 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC as SklearnSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mercer import SVC, SVDD, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM, TunedOneClassSVM, TunedSVC, TunedSVR
+from mercer import (
+    SVC,
+    SVDD,
+    SVR,
+    GaussianProcessRegressor,
+    KernelPCA,
+    LinearSVC,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+    TunedOneClassSVM,
+    TunedSVC,
+    TunedSVR,
+)
 from mercer.kernels import RBF, FromFunction, Linear, Polynomial
 from mercer.multiclass import OneVersusRest
 from mercer.selection import MissingRateFilter, RadiusMargin, Span, Tuned, default_grid, tune
@@ -684,3 +697,49 @@ def test_stored_or_not(two, monkeypatch):
     monkeypatch.setattr("mercer.selection.grams.NEAR", 0)
     computed = tune(SVC(tol=1e-8), GRID, n_threads=2).fit(*two)
     assert_array_equal(stored.cv_results_["mean_test_score"], computed.cv_results_["mean_test_score"])
+
+
+@pytest.mark.parametrize(
+    "machine",
+    [
+        OneClassSVM(approximation=200),
+        SVDD(approximation=200),
+        KernelPCA(n_components=2),
+        KernelPCA(n_components=2, approximation=200),
+    ],
+)
+def test_machines_without_targets(machine, two):
+    """Each cell is judged by the machine that would be learnt with it, from the samples of the fold."""
+    X, _ = two
+
+    def judged(machine, held_out, y=None):
+        answer = machine.transform if hasattr(machine, "transform") else machine.decision_function
+        return float(np.abs(answer(held_out)).sum())
+
+    found = Tuned(machine, {"kernel__gamma": [0.01, 0.1]}, cv=ShuffleSplit(1, random_state=0), scoring=judged).fit(X)
+    ((train, test),) = ShuffleSplit(1, random_state=0).split(X)
+    for gamma, score in zip((0.01, 0.1), found.cv_results_["mean_test_score"], strict=True):
+        alone = clone(machine).set_params(kernel__gamma=gamma).fit(X[train])
+        assert score == pytest.approx(judged(alone, X[test]), rel=0.03)
+
+
+def test_machines_that_choose_parameters_of_the_kernel_are_judged_with_these(measured):
+    X, y = measured
+    machine = GaussianProcessRegressor(RBF(gamma=1e-3), normalize_y=True)
+    split = ShuffleSplit(1, random_state=0)
+    found = Tuned(machine, {"kernel__gamma": [1e-3, 10.0]}, cv=split).fit(X, y)
+    ((train, test),) = split.split(X)
+    wanted = [
+        clone(machine).set_params(kernel__gamma=gamma).fit(X[train], y[train]).score(X[test], y[test])
+        for gamma in (1e-3, 10.0)
+    ]
+    assert_allclose(found.cv_results_["mean_test_score"], wanted, rtol=1e-6)
+
+
+def test_checkpoints_are_of_the_last_fit(two, tmp_path):
+    """Fits of the search are in the journal; they would find each other's file."""
+    X, y = two
+    path = tmp_path / "fit.checkpoint"
+    with pytest.warns(ConvergenceWarning):
+        tune(SVC(approximation=20, checkpoint=path, max_iter=1), {"C": [1.0, 10.0]}, cv=2).fit(X, y)
+    assert path.exists()

@@ -17,6 +17,7 @@ from mercer.errors import DomainError, SingularError
 from mercer.features import MercerMap, Nystroem, PolynomialSketch, RandomFourier
 from mercer.gram import MatrixGram
 from mercer.kernels import RBF, Chi2, Laplacian, Linear, Polynomial, Spectrum
+from mercer.selection import Tuned
 from mercer.solvers import solve_spd
 
 torch = pytest.importorskip("torch")
@@ -334,6 +335,37 @@ def test_what_has_no_device_is_refused_before_it_is_computed():
         mercer.KernelRidge(Spectrum(2), device="cpu").fit(["ab", "ba"], [0.0, 1.0])
     with pytest.raises(DomainError, match="device must be None with Scaled"):
         mercer.KernelRidge(RBF(gamma=1.0).scaled(len), device="cpu").fit(X, VALUES)
+
+
+SEARCHED = {
+    **ALL,
+    "SVR": (lambda **k: mercer.SVR(RBF(gamma=0.3), tol=1e-5, **k), VALUES),
+    "GaussianProcessRegressor": (lambda **k: mercer.GaussianProcessRegressor(RBF(gamma=0.3), **k), VALUES),
+    "GaussianProcessRegressor as it is": (
+        lambda **k: mercer.GaussianProcessRegressor(RBF(gamma=0.3), amplitude=1.0, noise=0.1, optimize=False, **k),
+        VALUES,
+    ),
+    "KernelPCA": (lambda **k: mercer.KernelPCA(RBF(gamma=0.3), n_components=2, **k), None),
+    "KernelPCA over landmarks": (lambda **k: mercer.KernelPCA(**KNOWN, n_components=2, **k), None),
+}
+
+
+def largest(machine, held_out, y=None):
+    answer = machine.transform if hasattr(machine, "transform") else machine.score_samples
+    return float(np.abs(answer(held_out)).max())
+
+
+@pytest.mark.parametrize("name", [name for name in SEARCHED if "several" not in name])
+def test_searches_find_what_they_find_natively(name):
+    """Matrices of kernel values are for machines that have them in memory."""
+    make, y = SEARCHED[name]
+    targets, scoring = ((), largest) if y is None else ((y[:200],), None)
+    here, there = (
+        Tuned(make(device=device), {"kernel__gamma": [0.01, 0.3]}, cv=3, scoring=scoring).fit(X[:200], *targets)
+        for device in (None, "cpu")
+    )
+    assert there.best_params_ == here.best_params_ and there.machine_.device == "cpu"
+    assert_allclose(there.cv_results_["mean_test_score"], here.cv_results_["mean_test_score"], rtol=1e-3, atol=5e-3)
 
 
 def test_a_clone_has_the_device():

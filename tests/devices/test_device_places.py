@@ -12,7 +12,9 @@ from mercer.kernels.samples import is_tensor, to_numpy
 torch = pytest.importorskip("torch")
 
 
-@pytest.mark.parametrize("device", [None, "cpu", "cuda", "cuda:1", torch.device("cpu"), torch.device("cuda", 0)])
+@pytest.mark.parametrize(
+    "device", [None, "cpu", "cpu:0", "cuda", "cuda:1", torch.device("cpu"), torch.device("cuda", 0)]
+)
 def test_devices_have_names(device):
     assert Device.problem(device) is None
 
@@ -35,6 +37,9 @@ def test_a_gpu_that_is_not_there_is_named(device):
 def test_the_native_core_has_no_place():
     assert place_of(None) is None and repr(place_of("cpu")) == "Place('cpu')"
     assert pickle.loads(pickle.dumps(Place("cpu"))).device == torch.device("cpu")
+    for name in ("cpu:0", torch.device("cpu", 0)):
+        place = Place(name)
+        assert place.device == place.zeros(2).device == torch.device("cpu")
 
 
 def test_arrays_go_there_and_come_back():

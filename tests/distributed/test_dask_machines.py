@@ -21,7 +21,9 @@ from mercer import (
     NuSVR,
     Nystroem,
     OneClassSVM,
+    PolynomialSketch,
     QuantileSVR,
+    RandomFourier,
 )
 from mercer.data import RowBlocks
 from mercer.kernels import RBF
@@ -153,12 +155,24 @@ def test_cells_read_blocks():
     assert_array_equal(far.predict(lazy(X)).compute(), near.predict(X))
 
 
+@pytest.mark.parametrize("make", [Nystroem, RandomFourier, PolynomialSketch])
+def test_maps_of_features(make):
+    X = vectors()
+    far, near = make(n_components=20), make(n_components=20).fit(in_blocks(X))
+    found = far.fit_transform(lazy(X))
+    assert isinstance(found, array.Array)
+    assert_allclose(found.compute(), near.transform(X), atol=1e-9)
+    assert far.kernel_error_ == pytest.approx(near.kernel_error_)
+
+
 def test_machines_that_need_samples_in_memory_say_so():
     X = lazy(vectors())
-    for machine in (KernelPCA(), GaussianProcessRegressor(), KernelRidge()):
-        with pytest.raises(
-            TypeError, match="needs X in memory, got a Dask collection; see approximation, or LinearSVC"
-        ):
+    for machine, advice in (
+        (KernelPCA(), "with an approximation it takes blocks"),
+        (KernelRidge(), "with an approximation it takes blocks"),
+        (GaussianProcessRegressor(), "SVR and LinearSVR take blocks"),
+    ):
+        with pytest.raises(TypeError, match=f"needs X in memory, got a Dask collection; {advice}"):
             machine.fit(X, X[:, 0])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         LinearSVC().fit(X, classes(vectors(20)))

@@ -1,6 +1,8 @@
 """A machine for every cell."""
 
 from collections.abc import Callable, Iterator
+from copy import copy
+from threading import Lock
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,13 +14,14 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from mercer.cells.voronoi import RULES, Voronoi, choose_centres
 from mercer.data import RowBlocks
-from mercer.errors import InfeasibleError
+from mercer.errors import InfeasibleError, UnsavableError
 from mercer.gram.leverage import drawn_without_replacement
 from mercer.gram.memory import check_memory, memory_budget
 from mercer.kernels import Kernel, as_kernel
 from mercer.kernels.samples import n_samples, row_blocks, take
 from mercer.machines import Labelled
 from mercer.machines.base import VECTORS
+from mercer.machines.checkpointed import CheckpointedMachine
 from mercer.parameters import Choice, Number
 from mercer.solvers import Certificate, warn_unless_solved
 from mercer.solvers.base import Interrupt, side_by_side, summary
@@ -32,6 +35,8 @@ MOST_SAMPLES = 20_000
 TOO_LARGE, DIVISIONS = 2, 8
 # How far the score of a class that a cell does not have is below those that it has.
 ABSENT = 1.0
+# Parameters of machines that their solutions do not depend on: a checkpoint has them with these values.
+NEUTRAL = {"callback": None, "memory": "auto", "n_threads": None}
 
 
 def machine_has(name: str) -> Callable[[Any], bool]:
@@ -44,7 +49,7 @@ def machine_has(name: str) -> Callable[[Any], bool]:
     return has
 
 
-class Cells(MetaEstimatorMixin, Labelled):
+class Cells(MetaEstimatorMixin, CheckpointedMachine, Labelled):
     r"""Voronoi cells with a machine each: for more samples than one machine can learn from.
 
     .. math:: f(x) = f_{c(x)}(x), \qquad c(x) = \arg\min_c \|x - z_c\|,
@@ -73,6 +78,10 @@ class Cells(MetaEstimatorMixin, Labelled):
         More makes for smaller jumps there.
     random_state : int, RandomState or None, default=0
         Draws centres.
+    checkpoint : path, Checkpoint or None, default=None
+        A file of the partition and of the machines of the cells that are finished, while `fit` runs: one that was
+        killed goes on with the others, see `mercer.checkpoints`. The estimator must be one that model files hold, and
+        have none of its own, which all cells would share.
     memory : float > 0 or "auto", default="auto"
         Megabytes for the samples of cells that are fetched together, where X comes in blocks of rows.
     n_threads : int or None, default=None
@@ -91,9 +100,10 @@ class Cells(MetaEstimatorMixin, Labelled):
     sizes_ : int ndarray of shape (n_cells,)
         How many training samples of positive weight each cell has, those of the overlap not counted.
     certificates_ : list
-        The certificate of each cell, None where it has no machine; for machines whose `result_` is a `Certificate`.
+        What each cell has as `result_`, None where it has no machine; for machines that have one.
     result_ : Certificate
-        All of them as one: sums of objectives, bounds and gaps, and the worst violation; for the same machines.
+        All of them as one: sums of objectives, bounds and gaps, and the worst violation; for machines of which each is
+        a `Certificate`.
     classes_ : ndarray of shape (n_classes,)
         The classes; classifiers only.
     offset_ : float
@@ -151,6 +161,7 @@ class Cells(MetaEstimatorMixin, Labelled):
         space="auto",
         overlap=0.0,
         random_state=0,
+        checkpoint=None,
         memory="auto",
         n_threads=None,
     ):
@@ -160,6 +171,7 @@ class Cells(MetaEstimatorMixin, Labelled):
         self.space = space
         self.overlap = overlap
         self.random_state = random_state
+        self.checkpoint = checkpoint
         self.memory = memory
         self.n_threads = n_threads
 
@@ -174,8 +186,16 @@ class Cells(MetaEstimatorMixin, Labelled):
     def _check_all(self) -> None:
         super()._check_all()
         check_memory(self.memory)
-        if not hasattr(self.estimator, "fit") or not hasattr(self.estimator, "predict"):
+        kinds = (is_classifier, is_regressor, is_outlier_detector)
+        learns = hasattr(self.estimator, "fit") and hasattr(self.estimator, "predict")
+        if not learns or not any(kind(self.estimator) for kind in kinds):
             raise TypeError(f"estimator must be a classifier, regressor or novelty detector, got {self.estimator!r}.")
+        for name, value in self.estimator.get_params().items():
+            if name.rpartition("__")[2] == "checkpoint" and value is not None:
+                raise ValueError(
+                    f"estimator must have no {name}, got {value!r}: all cells would share the file; give checkpoint to "
+                    f"{type(self).__name__}."
+                )
         if get_tags(self.estimator).input_tags.pairwise:
             raise ValueError(
                 "estimator must learn from samples, got one with a precomputed kernel: cells need samples."
@@ -188,6 +208,20 @@ class Cells(MetaEstimatorMixin, Labelled):
             raise ValueError("centres must be 'farthest-first' or 'random' in the space of a kernel, got 'k-means'.")
         if hasattr(self.estimator, "_check_all"):
             self.estimator._check_all()
+        if self.checkpoint is not None:
+            try:
+                _noted(self._plain_estimator())
+            except UnsavableError as error:
+                raise ValueError(f"checkpoint must be None for an estimator that no file can hold: {error}") from error
+
+    def _plain_estimator(self) -> Any:
+        return _plain(clone(self.estimator))
+
+    def _decisive(self) -> dict[str, Any]:
+        return super()._decisive() | {"estimator": self._plain_estimator()}
+
+    def _has_ended(self) -> bool:
+        return True  # cells that ran into limits are no worse than those of a fit without a checkpoint
 
     def _kernel(self) -> Kernel | None:
         """The kernel of the machines, if they are ours."""
@@ -232,7 +266,7 @@ class Cells(MetaEstimatorMixin, Labelled):
                 name = type(self.estimator).__name__
                 raise TypeError(f"sample_weight needs an estimator that takes it, {name} does not.")
             codes = self._encode(y, weight) if is_classifier(self.estimator) else None
-            self._divide(X, weight)
+            self._divide_once(X, weight)
             self._learn(X, y, codes, weight, sample_weight is not None)
         return self
 
@@ -248,6 +282,16 @@ class Cells(MetaEstimatorMixin, Labelled):
         if is_regressor(self.estimator):
             return self._take_samples(X, y, multi_output=True, y_numeric=True)
         return self._take_samples(X, y)
+
+    def _divide_once(self, X: Any, weight: np.ndarray) -> None:
+        """Find centres, and the cell of each sample, or take them from the checkpoint."""
+        known = None if self._saved is None else self._saved.recall("partition")
+        if known is not None:
+            self.partition_, self.labels_, self.sizes_ = _recalled(known)
+            return
+        self._divide(X, weight)
+        if self._saved is not None:
+            self._saved.note("partition", _noted((self.partition_, self.labels_, self.sizes_)))
 
     def _divide(self, X: Any, weight: np.ndarray) -> None:
         """Find centres, and the cell of each sample."""
@@ -295,7 +339,8 @@ class Cells(MetaEstimatorMixin, Labelled):
                 if (codes[rows] == codes[rows[0]]).all():
                     constants[cell] = codes[rows[0]]
             self.constants_ = constants
-        machines: list[Any] = [None] * len(members)
+        machines = self._finished(len(members))
+        done = np.array([machine is not None for machine in machines])
         threads = min(effective_n_threads(self.n_threads), len(members))
 
         def fit(cell: int, samples: Any) -> None:
@@ -317,8 +362,12 @@ class Cells(MetaEstimatorMixin, Labelled):
             if alone:
                 machine.set_params(n_threads=given)
             machines[cell] = machine
+            if self._saved is not None:
+                with lock:
+                    self._saved.note(f"cell {cell}", _noted(_plain(copy(machine))))
 
-        for batch in self._batches(X, members, constants):
+        lock = Lock()
+        for batch in self._batches(X, members, np.flatnonzero((constants < 0) & ~done).tolist()):
             if threads > 1 and len(batch) > 1:
                 side_by_side(fit, batch, threads, Interrupt())
             else:
@@ -327,9 +376,23 @@ class Cells(MetaEstimatorMixin, Labelled):
         self.estimators_ = machines
         results = [getattr(machine, "result_", None) for machine in machines]
         found = [result for result in results if result is not None]
+        if found:
+            self.certificates_ = results
         if found and all(isinstance(result, Certificate) for result in found):
-            self.certificates_, self.result_ = results, summary(found)
+            self.result_ = summary(found)
             warn_unless_solved(self.result_, f"{type(self).__name__} of {type(self.estimator).__name__}")
+
+    def _finished(self, n_cells: int) -> list[Any]:
+        """The machines that the checkpoint has, None for cells that it does not have."""
+        if self._saved is None:
+            return [None] * n_cells
+        notes = [self._saved.recall(f"cell {cell}") for cell in range(n_cells)]
+        machines = [None if note is None else _recalled(note) for note in notes]
+        given = self.estimator.get_params(deep=False)
+        for machine in machines:
+            if machine is not None:
+                machine.set_params(**{name: given[name] for name in NEUTRAL.keys() & given.keys()})
+        return machines
 
     def _members(self, X: Any, weight: np.ndarray) -> list[np.ndarray]:
         """The samples that each cell learns from, ascending."""
@@ -353,9 +416,8 @@ class Cells(MetaEstimatorMixin, Labelled):
                     nearest[cell] = excess[best], known[best]
         return [np.sort(np.append(rows, found[1])) for rows, found in zip(own, nearest, strict=True)]
 
-    def _batches(self, X: Any, members: list[np.ndarray], constants: np.ndarray) -> Iterator[list[tuple[int, Any]]]:
-        """Cells that need a machine with their samples, as many at once as may be in memory."""
-        cells = np.flatnonzero(constants < 0).tolist()
+    def _batches(self, X: Any, members: list[np.ndarray], cells: list[int]) -> Iterator[list[tuple[int, Any]]]:
+        """Cells with their samples, as many at once as may be in memory."""
         if not isinstance(X, RowBlocks):
             threads = effective_n_threads(self.n_threads)
             for first in range(0, len(cells), 4 * threads):
@@ -553,3 +615,27 @@ class Cells(MetaEstimatorMixin, Labelled):
         """
         measure = accuracy_score if is_classifier(self.estimator) else r2_score
         return float(measure(y, self.predict(X), sample_weight=sample_weight))
+
+
+def _plain(machine: Any) -> Any:
+    """The machine, with neutral parameters from now on: a callback is nothing that a file holds."""
+    return machine.set_params(
+        **{name: NEUTRAL[name] for name in NEUTRAL.keys() & machine.get_params(deep=False).keys()}
+    )
+
+
+def _noted(value: Any) -> dict[str, Any]:
+    """What a checkpoint keeps of an object that model files can hold."""
+    from mercer.persist.encoding import Encoder  # models have cells, too
+
+    encoder = Encoder()
+    root = encoder.value(value, type(value).__name__)
+    return {"root": root, "nodes": encoder.nodes, **{f"/{name}": array for name, array in encoder.arrays.items()}}
+
+
+def _recalled(note: dict[str, Any]) -> Any:
+    """The object of which a checkpoint has this."""
+    from mercer.persist.decoding import Decoder
+
+    arrays = {name[1:]: array for name, array in note.items() if name.startswith("/")}
+    return Decoder(note["nodes"], arrays).root(note["root"])

@@ -1,6 +1,7 @@
 """Rows of samples in blocks, for data that does not fit into memory."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -23,10 +24,11 @@ class RowBlocks:
 
     Parameters
     ----------
-    blocks : sequence of arrays, CSR matrices or functions; or a function
+    blocks : sequence of arrays, CSR matrices or functions; a function; or another iterable object
         A function in a sequence takes no arguments and returns its block, the same one every time. A function in place
         of a sequence, such as a generator function, returns blocks one after the other, the same ones every time. It is
-        called in every pass over the data.
+        called in every pass over the data; so is ``iter`` of an object that is no list or tuple, and none of its blocks
+        is kept. An iterator, such as a generator, is refused: the first pass would use it up.
 
     Attributes
     ----------
@@ -41,8 +43,8 @@ class RowBlocks:
 
     Notes
     -----
-    All blocks are read once to be checked: real numbers, none missing, the same number of features. An array that is
-    memory-mapped needs no blocks: machines take it as it is.
+    All blocks are read once to be checked: real numbers, none missing, the same number of features. Blocks without rows
+    are left out. An array that is memory-mapped needs no blocks: machines take it as it is.
 
     Examples
     --------
@@ -66,28 +68,38 @@ class RowBlocks:
 
     dtype = np.dtype(np.float64)
 
-    def __init__(self, blocks: Sequence[Block | Callable[[], Block]] | Callable[[], Iterable[Block]]):
-        self._stream: Callable[[], Iterable[Block]] | None = None
+    def __init__(self, blocks: Iterable[Block | Callable[[], Block]] | Callable[[], Iterable[Block]]):
+        self._stream: Callable[[], Iterable[Any]] | None = None
         self._blocks: list[Any] = []
-        if callable(blocks):
+        if isinstance(blocks, Iterator):
+            raise TypeError(
+                "blocks must be such that they can be read in every pass, which an iterator cannot, got a "
+                f"{type(blocks).__name__}; give the function that makes it, without calling it."
+            )
+        if isinstance(blocks, list | tuple):
+            self._blocks = list(blocks)
+        elif callable(blocks):
             self._stream = blocks
         else:
-            self._blocks = list(blocks)
+            self._stream = partial(iter, blocks)
         seen = [measures(block) for block in self._all()]
         if not seen:
             raise ValueError("blocks must hold at least one block, got none.")
+        if not any(rows for rows, _, _ in seen):
+            raise ValueError("blocks must hold at least one sample, got none.")
         self._lay_out(seen)
 
     def _lay_out(self, seen: Sequence[tuple[int, int, int]]) -> None:
         """Where the blocks lie, from the `measures` of each."""
         sizes, widths, bytes_of_blocks = zip(*seen, strict=True)
-        if len(set(widths)) > 1:
-            other = next(k for k, width in enumerate(widths) if width != widths[0])
+        first, *others = [k for k, size in enumerate(sizes) if size]
+        if (other := next((k for k in others if widths[k] != widths[first]), None)) is not None:
             raise ValueError(
-                f"blocks must have the same number of features: block 0 has {widths[0]}, block {other} {widths[other]}."
+                f"blocks must have the same number of features: block {first} has {widths[first]}, block {other} "
+                f"{widths[other]}."
             )
         self._starts = np.concatenate([[0], np.cumsum(sizes)])
-        self.shape = (int(self._starts[-1]), widths[0])
+        self.shape = (int(self._starts[-1]), widths[first])
         self.nbytes = int(sum(bytes_of_blocks))
 
     @classmethod
@@ -159,9 +171,11 @@ class RowBlocks:
         """The number of the first row, and the block."""
         count = 0
         for k, block in enumerate(self._all()):
-            if count == len(self._starts) - 1 or block.shape != (self._starts[k + 1] - self._starts[k], self.shape[1]):
+            size = 0 if count == len(self._starts) - 1 else self._starts[k + 1] - self._starts[k]
+            if count == len(self._starts) - 1 or block.shape != (size, self.shape[1] if size else block.shape[1]):
                 self._refuse_change(k)
-            yield int(self._starts[k]), block
+            if size:
+                yield int(self._starts[k]), block
             count += 1
         if count < len(self._starts) - 1:
             self._refuse_change(count)
@@ -174,7 +188,7 @@ class RowBlocks:
         order = np.argsort(rows, kind="stable")
         parts = []
         stream = None if self._stream is None else (block for _, block in self)
-        for k in range(len(self._starts) - 1):
+        for k in np.flatnonzero(np.diff(self._starts)).tolist():
             first, last = np.searchsorted(rows[order], self._starts[k : k + 2])
             block = None if stream is None else next(stream)
             if last > first:
@@ -195,10 +209,10 @@ class RowBlocks:
         """All blocks, checked."""
         if self._stream is None:
             return (self._read(k) for k in range(len(self._blocks)))
-        return (checked(k, block) for k, block in enumerate(self._stream()))
+        return (checked(k, _made(block)) for k, block in enumerate(self._stream()))
 
     def _read(self, k: int) -> Any:
-        return checked(k, self._blocks[k]() if callable(self._blocks[k]) else self._blocks[k])
+        return checked(k, _made(self._blocks[k]))
 
     def _refuse_change(self, k: int) -> None:
         raise ValueError(f"blocks must be the same ones in every pass, block {k} is not what it was in the first.")
@@ -210,10 +224,16 @@ def measures(block: Any) -> tuple[int, int, int]:
     return (*block.shape, int(sum(part.nbytes for part in parts)))
 
 
+def _made(block: Any) -> Any:
+    return block() if callable(block) else block
+
+
 def checked(k: int, block: Any) -> Any:
-    """A block as machines take it."""
+    """A block as machines take it; it may be without rows."""
     try:
-        block = check_array(block, dtype=[np.float64, np.float32], order="C", accept_sparse="csr", input_name="X")
+        block = check_array(
+            block, dtype=[np.float64, np.float32], order="C", accept_sparse="csr", input_name="X", ensure_min_samples=0
+        )
     except (TypeError, ValueError) as error:
         raise ValueError(f"Block {k}: {error}") from error
     if issparse(block):

@@ -249,7 +249,7 @@ class KernelPCA(SpectralMachine, LandmarkMachine):
         Parameters
         ----------
         X : samples
-            Those of `fit` once more, in the same order.
+            Those of `fit` once more, in the same order; others are refused.
         exact : bool, default=True
             True takes the length of the mean from the kernel values of all pairs, in one pass that stores none of them.
             False takes the part of the mean that lies in the span, O(n m^2): what is left is then no more than

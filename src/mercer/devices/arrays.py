@@ -28,7 +28,7 @@ class Device:
     @staticmethod
     def problem(value: Any) -> str | None:
         """What is wrong with the value, None when nothing is."""
-        if value is None or re.fullmatch(r"cpu|cuda(:\d+)?", str(value)):
+        if value is None or re.fullmatch(r"cpu(:0)?|cuda(:\d+)?", str(value)):
             return None
         return f"must be None, 'cpu', 'cuda', 'cuda:1', ... or a torch.device of these, got {value!r}."
 
@@ -62,7 +62,7 @@ class Place:
         if device is None:
             raise ValueError("device must name one, got None.")
         self.torch = require("torch", f"device={str(device)!r}")
-        self.device = self.torch.device(device)
+        self.device = self.torch.device("cpu" if str(device) == "cpu:0" else device)  # as its tensors say
         if self.device.type == "cuda":
             there = self.torch.cuda.device_count() if self.torch.cuda.is_available() else 0
             if (self.device.index or 0) >= there:

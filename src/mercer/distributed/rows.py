@@ -5,13 +5,11 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
-from sklearn.utils.validation import check_array
 
 from mercer.data import RowBlocks
 from mercer.data.blocks import checked, measures
 from mercer.distributed.engine import computed, is_lazy, kept, room, task
 from mercer.extras import require
-from mercer.kernels.samples import n_samples
 
 __all__ = ["DaskRows", "in_memory", "is_frame"]
 
@@ -57,7 +55,7 @@ class DaskRows(RowBlocks):
 
     def __init__(self, collection: Any, memory: float | str = "auto"):
         self.memory = memory
-        parts = [task(_as_rows, k, part) for k, part in enumerate(_parts(collection))]
+        parts = [task(checked, k, part) for k, part in enumerate(_parts(collection))]
         known = float(collection.nbytes) if hasattr(collection, "chunks") else np.nan  # of frames it is not
         keeping = known <= room(memory)
         if keeping:
@@ -145,13 +143,6 @@ def _parts(collection: Any) -> list[Any]:
     if is_frame(collection):
         return list(collection.to_delayed())
     raise TypeError(f"X must be a Dask array or data frame, got a {type(collection).__name__}.")
-
-
-def _as_rows(k: int, part: Any) -> Any:
-    """A block, checked. Without rows it is allowed: filters leave such partitions."""
-    if n_samples(part):
-        return checked(k, part)
-    return check_array(part, ensure_min_samples=0, dtype=np.float64, accept_sparse="csr")
 
 
 def _on_block(function: Callable[..., Any], block: Any, size: int, arguments: tuple) -> Any:

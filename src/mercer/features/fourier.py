@@ -30,8 +30,9 @@ class RandomFourier(VectorMap):
     Parameters
     ----------
     kernel : Kernel or str, default="rbf"
-        `RBF`, `Laplacian`, `Exponential`, `Matern`, `RationalQuadratic`, `Constant`, or what is made of them: sums,
-        products and multiples, whole powers, polynomials, `exp`, `Geometric`, normalised kernels, `RBFOf`.
+        `RBF`, `Laplacian`, `Exponential`, `Matern`, `RationalQuadratic`, a `TranslationInvariant` of one feature or of
+        a product over features, or what is made of them and constants: sums, products and multiples, whole powers,
+        polynomials, `exp`, `Geometric`, normalised kernels, `RBFOf`.
     n_components : int >= 1, default=100
         How many features, a cosine and a sine of each frequency. Larger is more exact.
     frequencies : {"independent", "orthogonal", "quasi-random"}, default="independent"
@@ -67,7 +68,7 @@ class RandomFourier(VectorMap):
     --------
     Nystroem : Features that look at the samples: fewer are needed where samples lie close together.
     PolynomialSketch : For polynomials of the inner product.
-    mercer.kernels.TranslationInvariant : Any such kernel, given as a function.
+    mercer.kernels.TranslationInvariant : A kernel of the difference, given as a function.
     sklearn.kernel_approximation.RBFSampler : Cosines with random phases, for `RBF`.
 
     Notes

@@ -77,8 +77,8 @@ class Nystroem(Approximation):
         Zeros.
     unexplained_, unexplained_uncertainty_ : float
         The share of the trace of the kernel matrix of the training samples that is lost, and its standard error. It is
-        exact, with standard error 0, for "random", "greedy" and "leverage", and for up to 512 samples; else an unbiased
-        estimate from 512 draws.
+        exact, with standard error 0, for "random", "greedy" and "leverage", and for up to 512 samples; else, and for
+        samples in blocks, an unbiased estimate from 512 draws.
     kernel_error_, kernel_error_uncertainty_ : float
         The root mean square of :math:`k(x, x') - \phi(x) \cdot \phi(x')` over all pairs of training samples, and its
         standard error: from the pairs of 512 draws, or exactly where there are no more samples.
@@ -101,6 +101,9 @@ class Nystroem(Approximation):
     many, in blocks. "uniform" takes O(m^3) and m^2 kernel values, "kmeans" the same and O(min(n, 20000) m d) for each
     of 20 steps. The errors take 512 m kernel values more, and 512^2. By BLAS: equal up to rounding for any number of
     threads. A kernel that the landmarks show to be indefinite is refused with `IndefiniteError`.
+
+    Of samples in blocks (`mercer.data.RowBlocks`, Dask), four times `n_components` are drawn, among which landmarks are
+    chosen and from which the kernel takes its numbers. They and the draws of the errors are read in one pass.
 
     Sample weights are chances and parts of the trace: weight 2 has the chance of two samples.
 

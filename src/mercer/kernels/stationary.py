@@ -5,8 +5,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import issparse
 
-from mercer.errors import IndefiniteError
+from mercer.errors import DomainError, IndefiniteError
 from mercer.kernels.base import Kernel
+from mercer.kernels.frequencies import Draws, SpectralMeasure, places
 from mercer.kernels.samples import BLOCK_ENTRIES, as_pair, weighted
 from mercer.parameters import Choice
 
@@ -20,6 +21,11 @@ DIRECTIONS, AXES = 8, 16
 CLOUD = 200
 # What rounding may do to values and spectra, in units of psi(0).
 ROUNDING = 1e-8
+# For the measure along an axis: points, the standard deviation of the window in spans of the data, and how many of
+# these the points reach over. At the span the window takes off 0.2 %.
+LINE, WINDOW, WINDOWS = 1 << 16, 16.0, 6.0
+# Differences at which it is looked whether the function is a product, and how far they reach in spans of the data.
+TRIES, SCALES = 256, (1.0, 0.1, 0.01)
 
 
 class TranslationInvariant(Kernel):
@@ -51,6 +57,11 @@ class TranslationInvariant(Kernel):
     kernel matrix of a cloud of points. A negative value proves that the function is no kernel; passing proves nothing,
     so that `definite` is None.
 
+    `mercer.features.RandomFourier` has features of one that is a product of functions of one feature each, or of a
+    single feature: the measure of every factor is the discrete Fourier transform of 65 536 of its values, under a wide
+    window that is a kernel itself. Differences up to the span of the data are seen with an error of 0.2 % for each
+    feature, and details down to a 300th part of it; `kernel_error_` has what this makes together with the drawing.
+
     References
     ----------
     .. [1] J.-P. Vert, K. Tsuda, B. Schölkopf, A primer on kernel methods, 2004, section 1.7.2.
@@ -76,6 +87,7 @@ class TranslationInvariant(Kernel):
 
     domain = "vectors"
     definite = None
+    _span: np.ndarray | None = None  # of the data that it was resolved on
     _parameters: ClassVar = {"check": Choice(True, False)}
 
     def __init__(self, psi, check=True):
@@ -89,9 +101,11 @@ class TranslationInvariant(Kernel):
 
     def resolve(self, X, sample_weight=None):
         resolved = super().resolve(X, sample_weight)
+        X, _ = weighted(_dense(self.prepare(X)[0]), sample_weight)
+        span = np.ptp(X, axis=0).astype(np.float64)
+        resolved._span = np.where(span > 0, span, 1.0)
         if self.check:
-            X, _ = weighted(_dense(self.prepare(X)[0]), sample_weight)
-            self._refuse_negative_spectrum(np.ptp(X, axis=0))
+            self._refuse_negative_spectrum(resolved._span)
         return resolved
 
     def prepare(self, X, Y=None):
@@ -140,9 +154,52 @@ class TranslationInvariant(Kernel):
         even = np.concatenate([tapered, [0.0], tapered[:0:-1]])
         return np.fft.rfftfreq(len(even), t[1]) * 2 * np.pi, np.fft.rfft(even).real
 
+    def _spectral_measure(self, d):
+        span = self._span
+        if span is None or len(span) != d:
+            return None
+        height = float(self._values(np.zeros((1, d)))[0])
+        if d > 1 and height > 0 and not self._is_product(span, height):
+            raise DomainError(
+                "kernel must be a product of functions of one feature each, or of a single feature, for its "
+                f"frequencies to be drawn, got {self!r}; use Nystroem."
+            )
+        factors = [self._axis_measure(axis, height) for axis in np.diag(span)]
+
+        def draw(draws: Draws) -> np.ndarray:
+            return np.column_stack([at[places(shares, draws.uniform())] for at, shares in factors]) / span
+
+        return SpectralMeasure(height, draw)
+
+    def _is_product(self, span: np.ndarray, height: float) -> bool:
+        """Whether psi(d) / psi(0) is the product of what it is for each entry of d alone, at all differences tried."""
+        rng = np.random.default_rng(0)
+        for scale in SCALES:
+            D = scale * span * rng.uniform(-1.0, 1.0, size=(TRIES, len(span)))
+            product = np.ones(TRIES)
+            for axis in np.eye(len(span)):
+                product *= self._values(D * axis) / height
+            if np.abs(self._values(D) / height - product).max() > ROUNDING:
+                return False
+        return True
+
+    def _axis_measure(self, axis: np.ndarray, height: float) -> tuple[np.ndarray, np.ndarray]:
+        """Frequencies per length of an axis, ascending, and their shares in the measure along it.
+
+        Of the values under a window that is a kernel, so that no share of a kernel turns negative by it. What is
+        repeated is equal to them at the points, up to what the window leaves at its ends.
+        """
+        t = (np.arange(LINE) - LINE // 2) * (2 * WINDOWS * WINDOW / LINE)
+        values = self._values(t[:, np.newaxis] * axis).astype(np.float64) * np.exp(-0.5 * (t / WINDOW) ** 2)
+        shares = np.fft.fftshift(np.fft.fft(np.fft.ifftshift(values)).real)
+        if (least := shares.min()) < -ROUNDING * LINE * abs(height):
+            raise IndefiniteError(
+                f"psi is no kernel: its spectrum is negative, with {least / shares.max():.3g} of its largest value."
+            )
+        return np.fft.fftshift(np.fft.fftfreq(LINE, t[1] - t[0])) * 2 * np.pi, np.maximum(shares, 0.0)
+
     def _refuse_negative_spectrum(self, span: np.ndarray) -> None:
         d, rng = len(span), np.random.default_rng(0)
-        span = np.where(span > 0, span, 1.0)
         top = float(self._values(np.zeros((1, d)))[0])
         axes = np.eye(d)[:AXES]
         directions = axes if d == 1 else np.vstack([axes, rng.normal(size=(DIRECTIONS, d))])

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
+from sklearn.utils import get_tags
 from sklearn.utils.validation import (
     _check_feature_names,
     _check_sample_weight,
@@ -44,6 +45,13 @@ VECTORS: dict[str, Any] = {
     "accept_sparse": "csr",
     "order": "C",
     "accept_large_sparse": True,
+}
+# Machines that read blocks, by what others are.
+READERS = {
+    "classifier": "SVC and LinearSVC take blocks",
+    "regressor": "SVR and LinearSVR take blocks",
+    "outlier_detector": "OneClassSVM and LinearOneClassSVM take blocks",
+    "clusterer": "KernelKMeans takes blocks, with an approximation",
 }
 # What a fitted machine says of every sample by itself: of the rows of a Dask collection it says it lazily.
 OF_SAMPLES = (
@@ -131,11 +139,19 @@ class Machine(BaseEstimator, ABC):
     def _check_reads(self, X: Any, what: str) -> None:
         """Refuse samples in blocks where they may not be."""
         if not self._reads_blocks():
-            raise TypeError(f"{type(self).__name__} needs X in memory, got {what}; see approximation, or LinearSVC.")
+            advice = READERS.get(get_tags(self).estimator_type, "it can be fitted to a part of them")
+            if "approximation" in self.get_params(deep=False):
+                advice = "with an approximation it takes blocks of vectors"
+            raise TypeError(f"{type(self).__name__} needs X in memory, got {what}; {advice}.")
 
     def _take_samples(self, X: Any, y: Any = "no_validation", **check_y: Any) -> Any:
         """Check training samples (and labels) and note the number and names of features."""
         y = in_memory(y)
+        if isinstance(X, Iterator) or isfunction(X):
+            raise TypeError(
+                f"X must be samples in memory or RowBlocks, got a {type(X).__name__}; mercer.data.RowBlocks(function) "
+                "reads the blocks that a generator function yields, in every pass anew."
+            )
         if is_lazy(X):
             self._check_reads(X, "a Dask collection")
             like, X = X, DaskRows(X, getattr(self, "memory", "auto"))

@@ -32,7 +32,7 @@ class CheckpointedMachine(Machine):
             try:
                 yield
                 if self._saved is not None:
-                    self._saved.finish(ended=self.result_.status not in LIMITS)
+                    self._saved.finish(ended=self._has_ended())
             finally:
                 self.__dict__.pop("_saved", None)
 
@@ -42,9 +42,16 @@ class CheckpointedMachine(Machine):
             raise ValueError(f"checkpoint {wrong}")
         if self.checkpoint is None:
             return None
-        parameters = self.get_params(deep=False)
-        prints = {name: fingerprint(value) for name, value in parameters.items() if name not in APART}
+        prints = {name: fingerprint(value) for name, value in self._decisive().items()}
         return SavedFit.of(self.checkpoint, type(self).__name__, prints)
+
+    def _decisive(self) -> dict[str, Any]:
+        """The parameters that the solution depends on."""
+        return {name: value for name, value in self.get_params(deep=False).items() if name not in APART}
+
+    def _has_ended(self) -> bool:
+        """Whether no limit has ended the fit: with a higher one it could go on."""
+        return self.result_.status not in LIMITS
 
     def _refuse_checkpoint(self, reason: str) -> None:
         if self.checkpoint is not None:

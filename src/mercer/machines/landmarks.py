@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer.data import RowBlocks
@@ -22,13 +21,11 @@ from mercer.kernels import Indexed
 from mercer.kernels.samples import in_full, is_tensor, n_samples, row_blocks, take, to_numpy
 from mercer.machines.base import KernelMachine
 from mercer.machines.checkpointed import CheckpointedMachine
+from mercer.machines.identity import identity_of
 from mercer.parameters import Number
 from mercer.threads import limit_threads
 
 __all__ = ["FullCertificate", "LandmarkMachine", "Landmarks"]
-
-# Landmarks are chosen among so many samples for each of them.
-SAMPLES_PER_LANDMARK = 4
 
 
 class Landmarks:
@@ -94,6 +91,7 @@ class LandmarkMachine(CheckpointedMachine, KernelMachine):
 
     approximation: Any = None
     approximation_: Any
+    _fitted_to: str | None = None  # which samples; not known of models from files of version 0.1
     _dense_coefficients: bool = True
     _fits_tensors = True
 
@@ -104,27 +102,31 @@ class LandmarkMachine(CheckpointedMachine, KernelMachine):
         self.__dict__.pop("approximation_", None)  # of an earlier fit
         if self.approximation is None:
             return super()._make_gram(X, weight)
+        self._fitted_to = identity_of(X)
         chooser = self.approximation
         if not isinstance(chooser, _maps(*Landmarks().names)):
             chooser = _maps("Nystroem")[0](n_components=int(chooser))
         kept = None if self._saved is None else self._saved.recall("landmarks")
-        rows = self._candidates(weight, chooser) if kept is None else kept["candidates"]
-        if isinstance(X, RowBlocks):
-            some = X[rows]
-            self._resolve_kernel(some, weight[rows])
-        else:
+        rows, draws = chooser._candidates(weight) if kept is None else (kept["candidates"], kept["draws"])
+        if not isinstance(X, RowBlocks):
             self._resolve_kernel(X, weight)
-            some = X[np.ix_(rows, rows)] if self._precomputed else take(X, rows)
+        some, judges = self._fetch(X, rows, draws)
+        if isinstance(X, RowBlocks):
+            self._resolve_kernel(some, weight[rows])
         given = {"kernel": self.kernel_, "device": self.device, "memory": self.memory, "n_threads": self.n_threads}
         known = chooser.get_params(deep=False)
         chooser = clone(chooser).set_params(**{name: value for name, value in given.items() if name in known})
         again = isinstance(chooser, _maps("Nystroem"))  # others make the same features of the same samples
         if kept is None or not again:
             chooser.fit(some, sample_weight=weight[rows])
+            if len(draws):  # landmarks explain the candidates, among which they are, better than other samples
+                values = X[np.ix_(draws, draws)] if self._precomputed else self.kernel_(in_full(judges))
+                chooser._judge_drawn(judges, values.astype(np.float64, copy=False))
         else:
             chooser._choose_again(some, kept)
         if self._saved is not None:
-            self._saved.note("landmarks", {**(chooser._choice() if again else {}), "candidates": rows})
+            choice = chooser._choice() if again else {}
+            self._saved.note("landmarks", {**choice, "candidates": rows, "draws": draws})
         self.approximation_ = chooser
         if not self._spans:
             return self._map_gram(X)
@@ -163,13 +165,14 @@ class LandmarkMachine(CheckpointedMachine, KernelMachine):
             return SpanGram(kernel, X, landmarks, directions, self.memory, numbers, matrix_of)
         return LandmarkGram(kernel, X, landmarks, self.memory, numbers, matrix_of)
 
-    def _candidates(self, weight: np.ndarray, chooser: Any) -> np.ndarray:
-        """Ascending numbers of the samples that may become landmarks."""
-        used = np.flatnonzero(weight)
-        most = SAMPLES_PER_LANDMARK * int(chooser.n_components or len(used))
-        if len(used) <= most:
-            return used
-        return np.sort(check_random_state(chooser.random_state).choice(used, size=most, replace=False))
+    def _fetch(self, X: Any, rows: np.ndarray, draws: np.ndarray) -> tuple[Any, Any]:
+        """The candidates and what is compared with them, of blocks in one pass; parts of a precomputed matrix."""
+        if self._precomputed:
+            return X[np.ix_(rows, rows)], X[np.ix_(draws, rows)]
+        if not isinstance(X, RowBlocks):
+            return take(X, rows), take(X, draws)
+        both = X[np.concatenate([rows, draws])]
+        return both[: len(rows)], both[len(rows) :]
 
     def _keep_weights(self, gram: LandmarkGram | MapGram, weights: np.ndarray) -> None:
         """The model without offsets, from weights of the features, a row for each function."""
@@ -241,7 +244,7 @@ class LandmarkMachine(CheckpointedMachine, KernelMachine):
         Parameters
         ----------
         X : samples
-            Those of `fit` once more, in the same order.
+            Those of `fit` once more, in the same order; others are refused.
         exact : bool, default=True
             True computes the left side: the kernel values of all pairs of support vectors of the dual, in one pass that
             stores none of them. False the right side, O(n m^2), for landmarks only.
@@ -272,7 +275,7 @@ class LandmarkMachine(CheckpointedMachine, KernelMachine):
         return FullCertificate(objective, bound, bool(exact))
 
     def _certifiable(self, X: Any) -> Any:
-        """The samples of `fit`, checked as far as they can be."""
+        """The samples of `fit`, checked."""
         check_is_fitted(self)
         if self.approximation is None:
             raise ValueError("full_certificate is for machines with an approximation; result_ has the certificate.")
@@ -282,14 +285,18 @@ class LandmarkMachine(CheckpointedMachine, KernelMachine):
             X = to_numpy(X) if self.device is None else OnDevice(X)
         if n_samples(X) != self._n_train:
             raise ValueError(f"X must have the {self._n_train} samples of fit, got {n_samples(X)}.")
+        if self._precomputed:
+            X = check_array(X, dtype=[np.float64, np.float32], input_name="X")
+        elif not isinstance(X, RowBlocks):
+            X = self._check_new(to_numpy(X) if is_tensor(X) else X)
+        if self._fitted_to not in (None, identity_of(X)):
+            raise ValueError(
+                "X must have the samples of fit, in the same order: a certificate holds for these only; got others."
+            )
         return X
 
     def _gram_again(self, X: Any) -> LandmarkGram | MapGram:
         """The Gram matrix of `fit`, from the same samples."""
-        if self._precomputed:
-            X = check_array(X, dtype=[np.float64, np.float32], input_name="X")
-        elif not isinstance(X, RowBlocks):
-            X = self._check_new(X)
         if not self._spans:
             return self._map_gram(X)
         directions = None

@@ -17,18 +17,20 @@ __all__ = ["Labelled", "OneByOne"]
 class OneByOne(Search):
     """A search over machines that are not problems over a kernel matrix: each is fitted on its own.
 
-    Those of ours with a kernel still share the kernel matrices.
+    Those of ours with a kernel still share the kernel matrices, unless they learn something else from samples: with an
+    approximation, on a device, or where they choose parameters of the kernel themselves.
     """
 
     def _may_run_side_by_side(self):
         return False
 
     def _run_group(self, group, grams, folds=None):
-        if self._has_kernel:
+        cells = [cell for path in group.paths for cell in path]
+        if self._has_kernel and all(map(takes_matrix, map(self.machine, cells))):
             super()._run_group(group, grams, folds)
             return
         preprocess, everyone = with_preprocess(self.preprocess, group.shared), list(range(len(self.splits)))
-        for cell in (cell for path in group.paths for cell in path):
+        for cell in cells:
             if self._recall(cell, everyone):
                 continue
             for fold, (train, test) in enumerate(self.splits):
@@ -66,6 +68,15 @@ class OneByOne(Search):
         self.outcome.fit_seconds[cell, fold] = fitted - began
         self.outcome.score_seconds[cell, fold] = perf_counter() - fitted
         self.outcome.status[cell, fold] = getattr(getattr(machine, "result_", None), "status", "solved")
+
+
+def takes_matrix(machine: Any) -> bool:
+    """Whether a machine with a kernel learns the same from the whole kernel matrix."""
+    if machine._precomputed:
+        return True
+    # Processes choose parameters of the kernel by their evidence.
+    chooses = getattr(machine, "optimize", False) is not False
+    return not chooses and all(getattr(machine, name, None) is None for name in ("approximation", "device"))
 
 
 class Labelled(NamedTuple):

@@ -122,6 +122,8 @@ class Search:
         if cell not in self._machines:
             machine = with_parameters(self.estimator, self.cells[cell])
             machine.n_threads = None  # threads are the affair of the search
+            if "checkpoint" in machine.get_params(deep=False):
+                machine.checkpoint = None  # a file is of one fit; the journal keeps those that are finished
             self._machines[cell] = machine
         return self._machines[cell]
 

@@ -39,6 +39,9 @@ from mercer.threads import effective_n_threads, limit_threads
 
 __all__ = ["Tuner"]
 
+# How fits end that no limit has stopped; what no convex problem is has local optima.
+ENDED = ("solved", "local", "given")
+
 
 def fitted_has(name: str) -> Any:
     """Whether the machine that was chosen, or the one that will be, has a method."""
@@ -160,7 +163,10 @@ class Tuner(BaseEstimator, ABC):
                 "Tune a machine that has probabilities of its own."
             )
         machine._check_all()
-        X, y = machine._take_samples(seen, y)
+        if y is None and not get_tags(machine).target_tags.required:
+            X = machine._take_samples(seen)
+        else:
+            X, y = machine._take_samples(seen, y)
         weight = machine._weights(sample_weight, X)
         if is_classifier(machine):
             machine._encode(y, weight)
@@ -241,13 +247,13 @@ class Tuner(BaseEstimator, ABC):
                 "the best of them is taken. Raise max_seconds, or use a smaller grid."
             )
             warn_caller(message, ConvergenceWarning)
-        known = outcome.status[outcome.status != ""]
-        unsolved = np.count_nonzero((known != "solved") & (known != "failed"))
-        if unsolved:
-            worst = sorted({one for one in known if one not in ("solved", "failed")})
+        known = outcome.status[(outcome.status != "") & (outcome.status != "failed")]
+        unsolved = known[~np.isin(known, ENDED)]
+        if len(unsolved):
+            worst = sorted(set(unsolved.tolist()))
             message = (
-                f"{unsolved} of {outcome.status.size} fits of the search did not end as solved ({', '.join(worst)}): "
-                "their scores are those of what they reached."
+                f"{len(unsolved)} of {outcome.status.size} fits of the search did not end as solved "
+                f"({', '.join(worst)}): their scores are those of what they reached."
             )
             warn_caller(message, ConvergenceWarning)
 

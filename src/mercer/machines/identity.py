@@ -1,0 +1,63 @@
+"""Which samples a machine was fitted to: a number of them, from their values and their order."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from mercer.fingerprint import fingerprint
+from mercer.kernels.samples import each, row_blocks
+
+__all__ = ["identity_of"]
+
+# Entries of vectors that are looked at together.
+ENTRIES = 1 << 18
+
+
+def identity_of(X: Any) -> str:
+    """A short text that is the same for the same samples in the same order, and another for others.
+
+    Vectors count by their values: neither whether they are dense, sparse, in blocks or on workers, nor their precision
+    enters. In one pass over the samples, of which blocks that are elsewhere are looked at where they are.
+    """
+    if hasattr(X, "mapped"):
+        sums = X.mapped(_sum_of_rows, np.arange(len(X), dtype=np.uint64))
+    elif issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"):
+        sums = [_sum_of_rows(X, np.arange(X.shape[0], dtype=np.uint64))]
+    else:
+        return fingerprint(X if isinstance(X, Mapping) or hasattr(X, "columns") else list(each(X)))
+    return f"{sum(sums) % (1 << 64):016x}"
+
+
+def _sum_of_rows(X: Any, numbers: np.ndarray) -> int:
+    """The sum of a number for each row that its entries and its place among the samples determine.
+
+    A row has the sum of its entries, taken as integers, times odd factors: entries of zero are none.
+    """
+    width, total = X.shape[1], 0
+    factors = _scattered(np.arange(width, dtype=np.uint64)) | np.uint64(1)
+    for part in row_blocks(X.shape[0], width, ENTRIES):
+        if issparse(X):
+            rows = csr_array(X[part], dtype=np.float64, copy=True)
+            rows.sum_duplicates()
+            sums = csr_array((_integers(rows.data), rows.indices, rows.indptr), shape=rows.shape) @ factors
+        else:
+            sums = _integers(X[part]) @ factors
+        # Without the places, rows in another order would have the same sum.
+        total += int(_scattered(sums ^ _scattered(numbers[part])).sum())
+    return total
+
+
+def _integers(values: np.ndarray) -> np.ndarray:
+    """Floats as integers, 0 as 0, whose low bits depend on all others: those alone survive most factors."""
+    bits = (np.ascontiguousarray(values, dtype=np.float64) + 0.0).view(np.uint64)  # -0 + 0 is 0
+    return bits ^ (bits >> np.uint64(32))
+
+
+def _scattered(x: np.ndarray) -> np.ndarray:
+    """The finaliser of the generator SplitMix64: a permutation of the integers in which every bit matters."""
+    x = x + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
