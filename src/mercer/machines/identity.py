@@ -35,18 +35,23 @@ def _sum_of_rows(X: Any, numbers: np.ndarray) -> int:
 
     A row has the sum of its entries, taken as integers, times odd factors: entries of zero are none.
     """
-    width, total = X.shape[1], 0
-    factors = _scattered(np.arange(width, dtype=np.uint64)) | np.uint64(1)
-    for part in row_blocks(X.shape[0], width, ENTRIES):
+    n, total = X.shape[0], 0
+    for part in row_blocks(n, X.nnz // max(1, n) if issparse(X) else X.shape[1], ENTRIES):
         if issparse(X):
             rows = csr_array(X[part], dtype=np.float64, copy=True)
             rows.sum_duplicates()
-            sums = csr_array((_integers(rows.data), rows.indices, rows.indptr), shape=rows.shape) @ factors
+            products = np.append(_integers(rows.data) * _factors(rows.indices), np.uint64(0))
+            sums = np.where(np.diff(rows.indptr) > 0, np.add.reduceat(products, rows.indptr[:-1]), np.uint64(0))
         else:
-            sums = _integers(X[part]) @ factors
+            sums = _integers(X[part]) @ _factors(np.arange(X.shape[1]))
         # Without the places, rows in another order would have the same sum.
         total += int(_scattered(sums ^ _scattered(numbers[part])).sum())
     return total
+
+
+def _factors(columns: np.ndarray) -> np.ndarray:
+    """An odd number for each column, of which sparse rows may have very many."""
+    return _scattered(columns.astype(np.uint64)) | np.uint64(1)
 
 
 def _integers(values: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer.data import RowBlocks
-from mercer.devices.arrays import OnDevice
+from mercer.devices.arrays import OnDevice, from_device
 from mercer.devices.landmarks import DeviceLandmarkGram
 from mercer.devices.maps import DeviceFeatureMatrix, DeviceMapGram, DeviceSpanGram
 from mercer.distributed.engine import is_lazy
@@ -102,7 +102,7 @@ class LandmarkMachine(CheckpointedMachine, KernelMachine):
         self.__dict__.pop("approximation_", None)  # of an earlier fit
         if self.approximation is None:
             return super()._make_gram(X, weight)
-        self._fitted_to = identity_of(X)
+        self._fitted_to = identity_of(from_device(X))
         chooser = self.approximation
         if not isinstance(chooser, _maps(*Landmarks().names)):
             chooser = _maps("Nystroem")[0](n_components=int(chooser))
@@ -120,7 +120,7 @@ class LandmarkMachine(CheckpointedMachine, KernelMachine):
         if kept is None or not again:
             chooser.fit(some, sample_weight=weight[rows])
             if len(draws):  # landmarks explain the candidates, among which they are, better than other samples
-                values = X[np.ix_(draws, draws)] if self._precomputed else self.kernel_(in_full(judges))
+                values = X[np.ix_(draws, draws)] if self._precomputed else self.kernel_(in_full(from_device(judges)))
                 chooser._judge_drawn(judges, values.astype(np.float64, copy=False))
         else:
             chooser._choose_again(some, kept)
@@ -289,7 +289,7 @@ class LandmarkMachine(CheckpointedMachine, KernelMachine):
             X = check_array(X, dtype=[np.float64, np.float32], input_name="X")
         elif not isinstance(X, RowBlocks):
             X = self._check_new(to_numpy(X) if is_tensor(X) else X)
-        if self._fitted_to not in (None, identity_of(X)):
+        if self._fitted_to not in (None, identity_of(from_device(X))):
             raise ValueError(
                 "X must have the samples of fit, in the same order: a certificate holds for these only; got others."
             )
