@@ -95,10 +95,11 @@ def test_separated_classes_have_a_solution(rng):
 @several
 def test_large_prices_are_solved_in_their_objective_too(rng, n_classes):
     """A difference of 1e-6 in a probability is one of 1e4 in a coefficient."""
-    X, y = lesson(rng, n_classes)
-    result = KernelLogisticRegression(RBF(gamma=0.3), C=1e10).fit(X, y).result_
-    assert result.status == "solved"
-    assert result.relative_gap <= 1e-6
+    for _ in range(4):
+        X, y = lesson(rng, n_classes)
+        result = KernelLogisticRegression(RBF(gamma=0.3), C=1e10).fit(X, y).result_
+        assert result.status == "solved"
+        assert result.relative_gap <= 1e-6
 
 
 @several

@@ -125,7 +125,7 @@ class LogisticNewton(BaseEstimator):
         rank = min(most, max(LEAST_RANK, int(RANK * np.sqrt(gram.n / k))))
         A = KA = np.zeros_like(problem.targets)
         records: list[tuple[float, ...]] = []
-        n_iter, n_products, last, blind = 0, 0, np.inf, False
+        n_iter, n_products, last, blind = 0, 0, (np.inf, np.inf), False
         if bookmark is not None and (kept := bookmark.state) is not None:
             began -= kept["seconds"]
             A, rank, n_iter, n_products = kept["A"], kept["rank"], kept["n_iter"], kept["n_products"] + 1
@@ -140,7 +140,9 @@ class LogisticNewton(BaseEstimator):
             records.append((n_iter, problem.objective(A, KA, b) - gap, gap, violation))
             if self._is_solved(violation, gap, records[-1][1]):
                 break
-            over = n_iter >= self.max_iter or (blind and violation > 0.5 * last)
+            # Of the violation and the gap one may be rounding before the other is.
+            stuck = blind and violation > 0.5 * last[0] and gap > 0.5 * last[1]
+            over = n_iter >= self.max_iter or stuck
             if bookmark is not None and (over or bookmark.is_due()):
                 counts = {"n_iter": n_iter, "n_products": n_products, "seconds": time.perf_counter() - began}
                 # The point is looked at once more.
@@ -162,7 +164,7 @@ class LogisticNewton(BaseEstimator):
             penalty = 0.5 * squares[0], float(np.vdot(A, along)), 0.5 * squares[1]
             length, b, change = line_search(problem, KA, along, b, penalty, -float(np.vdot(D, along)))
             A, KA = A + length * step, KA + length * along
-            n_iter, n_products, last = n_iter + 1, n_products + 1, violation
+            n_iter, n_products, last = n_iter + 1, n_products + 1, (violation, gap)
             blind = abs(change) <= ROUNDING * (1 + abs(records[-1][1]))
         return self._certify(problem, A, b, n_products, records, time.perf_counter() - began)
 
