@@ -131,7 +131,7 @@ class LogisticNewton(BaseEstimator):
             A, rank, n_iter, n_products = kept["A"], kept["rank"], kept["n_iter"], kept["n_products"] + 1
             KA, records = problem.product(A), [tuple(record) for record in kept["records"].tolist()]
         factor = problem.centred(low_rank(gram, rank).factor)
-        b = best_intercepts(problem, KA, np.zeros(k))
+        b, fresh = best_intercepts(problem, KA, np.zeros(k)), True
         while True:
             R = problem.residuals(KA + b)
             D = R - A
@@ -139,7 +139,13 @@ class LogisticNewton(BaseEstimator):
             violation, gap = problem.violation(D), problem.gap(D, KD, R, b)
             records.append((n_iter, problem.objective(A, KA, b) - gap, gap, violation))
             if self._is_solved(violation, gap, records[-1][1]):
-                break
+                if fresh:
+                    break
+                # Large coefficients leave rounding behind in a product that steps have changed.
+                KA, n_products, fresh = problem.product(A), n_products + 1, True
+                b = best_intercepts(problem, KA, b)
+                records.pop()
+                continue
             # Of the violation and the gap one may be rounding before the other is.
             stuck = blind and violation > 0.5 * last[0] and gap > 0.5 * last[1]
             over = n_iter >= self.max_iter or stuck
@@ -163,7 +169,7 @@ class LogisticNewton(BaseEstimator):
             squares = float(np.vdot(A, KA)), float(np.vdot(step, along))
             penalty = 0.5 * squares[0], float(np.vdot(A, along)), 0.5 * squares[1]
             length, b, change = line_search(problem, KA, along, b, penalty, -float(np.vdot(D, along)))
-            A, KA = A + length * step, KA + length * along
+            A, KA, fresh = A + length * step, KA + length * along, False
             n_iter, n_products, last = n_iter + 1, n_products + 1, (violation, gap)
             blind = abs(change) <= ROUNDING * (1 + abs(records[-1][1]))
         return self._certify(problem, A, b, n_products, records, time.perf_counter() - began)
@@ -364,9 +370,11 @@ def best_intercepts(problem: LogisticProblem, F: np.ndarray, start: np.ndarray) 
     b = start
     if not problem.intercept:
         return b
-    loss, total = problem.loss(F + b), float(problem.prices.sum())
+    loss = problem.loss(F + b)
     for _ in range(INTERCEPT_STEPS):
-        slope = problem.residuals(F + b).sum(axis=0)
+        residuals = problem.residuals(F + b)
+        # Beside them, not beside the prices: what the sums are off counts in the gap with the size of the intercepts.
+        slope, total = residuals.sum(axis=0), float(np.abs(residuals).sum())
         P = problem.probabilities(F + b)
         if problem.n_functions == 1:
             second = np.array([[float(problem.prices @ (P * (1 - P))[:, 0])]])
