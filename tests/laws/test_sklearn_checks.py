@@ -61,7 +61,7 @@ def test_sklearn_checks(estimator, check):
 
 
 def test_no_expected_failure_of_weights():
-    """But of machines that draw folds by themselves."""
-    plain = [machine for machine in CHECKED if not draws_folds(machine)]
+    """But of machines that draw folds by themselves, and of cells."""
+    plain = [machine for machine in CHECKED if not draws_folds(machine) and not isinstance(machine, Cells)]
     assert len(plain) > len(ESTIMATORS)
     assert not any("weight_equivalence" in name for machine in plain for name in expected_failures(machine))

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from mercer.devices.arrays import OnDevice
+from mercer.extras import require
 from mercer.fingerprint import fingerprint
 from mercer.kernels.samples import each, row_blocks
 
@@ -13,6 +15,10 @@ __all__ = ["identity_of"]
 
 # Entries of vectors that are looked at together.
 ENTRIES = 1 << 18
+# On a GPU they may be more.
+THERE = 1 << 24
+# The numbers of the generator SplitMix64.
+STEP, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 
 
 def identity_of(X: Any) -> str:
@@ -23,6 +29,8 @@ def identity_of(X: Any) -> str:
     """
     if hasattr(X, "mapped"):
         sums = X.mapped(_sum_of_rows, np.arange(len(X), dtype=np.uint64))
+    elif isinstance(X, OnDevice):
+        sums = [_sum_of_rows_there(X.tensor)]
     elif issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"):
         sums = [_sum_of_rows(X, np.arange(X.shape[0], dtype=np.uint64))]
     else:
@@ -49,6 +57,32 @@ def _sum_of_rows(X: Any, numbers: np.ndarray) -> int:
     return total
 
 
+def _sum_of_rows_there(X: Any) -> int:
+    """The same of a tensor, where it is: with signed integers, which have the same bits."""
+    torch, (n, width) = require("torch", "identity_of"), X.shape
+    factors = torch.from_numpy(_factors(np.arange(width)).view(np.int64)).to(X.device)
+
+    def shifted(x: Any, by: int) -> Any:
+        return (x >> by) & ((1 << (64 - by)) - 1)
+
+    def scattered(x: Any) -> Any:
+        x = x + _signed(STEP)
+        x = (x ^ shifted(x, 30)) * _signed(FIRST)
+        x = (x ^ shifted(x, 27)) * _signed(SECOND)
+        return x ^ shifted(x, 31)
+
+    total = 0
+    for part in row_blocks(n, width, THERE):
+        bits = (X[part].double() + 0.0).contiguous().view(torch.int64)
+        sums = ((bits ^ shifted(bits, 32)) * factors).sum(dim=1)
+        total += int(scattered(sums ^ scattered(torch.arange(part.start, part.stop, device=X.device))).sum())
+    return total
+
+
+def _signed(number: int) -> int:
+    return number - (1 << 64) if number >> 63 else number
+
+
 def _factors(columns: np.ndarray) -> np.ndarray:
     """An odd number for each column, of which sparse rows may have very many."""
     return _scattered(columns.astype(np.uint64)) | np.uint64(1)
@@ -62,7 +96,7 @@ def _integers(values: np.ndarray) -> np.ndarray:
 
 def _scattered(x: np.ndarray) -> np.ndarray:
     """The finaliser of the generator SplitMix64: a permutation of the integers in which every bit matters."""
-    x = x + np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    x = x + np.uint64(STEP)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(FIRST)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(SECOND)
     return x ^ (x >> np.uint64(31))

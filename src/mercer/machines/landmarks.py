@@ -102,7 +102,7 @@ class LandmarkMachine(CheckpointedMachine, KernelMachine):
         self.__dict__.pop("approximation_", None)  # of an earlier fit
         if self.approximation is None:
             return super()._make_gram(X, weight)
-        self._fitted_to = identity_of(from_device(X))
+        self._fitted_to = identity_of(X)
         chooser = self.approximation
         if not isinstance(chooser, _maps(*Landmarks().names)):
             chooser = _maps("Nystroem")[0](n_components=int(chooser))
@@ -120,7 +120,8 @@ class LandmarkMachine(CheckpointedMachine, KernelMachine):
         if kept is None or not again:
             chooser.fit(some, sample_weight=weight[rows])
             if len(draws):  # landmarks explain the candidates, among which they are, better than other samples
-                values = X[np.ix_(draws, draws)] if self._precomputed else self.kernel_(in_full(from_device(judges)))
+                judges = from_device(judges)
+                values = X[np.ix_(draws, draws)] if self._precomputed else self.kernel_(in_full(judges))
                 chooser._judge_drawn(judges, values.astype(np.float64, copy=False))
         else:
             chooser._choose_again(some, kept)
@@ -289,7 +290,7 @@ class LandmarkMachine(CheckpointedMachine, KernelMachine):
             X = check_array(X, dtype=[np.float64, np.float32], input_name="X")
         elif not isinstance(X, RowBlocks):
             X = self._check_new(to_numpy(X) if is_tensor(X) else X)
-        if self._fitted_to not in (None, identity_of(from_device(X))):
+        if self._fitted_to not in (None, identity_of(X)):
             raise ValueError(
                 "X must have the samples of fit, in the same order: a certificate holds for these only; got others."
             )

@@ -76,7 +76,7 @@ class DeviceNewton:
     late : callable
         Asked before every step, with the number of steps so far: whether there is no time for it.
     told : callable
-        Told of every stage of all variables: number of steps, objective, duality gap and violation. Whether to stop.
+        Told of every stage of all variables: number of steps, objective and violation. Whether to stop.
     dtype : {"float32", "float64"}, default="float32"
         Of kernel values at first; those of equations are in float64, and all are where float32 is too coarse.
     """
@@ -87,7 +87,7 @@ class DeviceNewton:
         variables: Variables,
         total: float | None,
         late: Callable[[int], bool],
-        told: Callable[[int, float, float, float], bool],
+        told: Callable[[int, float, float], bool],
         dtype: str = "float32",
     ):
         self.rows, self.torch = rows, rows.place.torch
@@ -154,7 +154,7 @@ class DeviceNewton:
 
     # --- from stage to stage ------------------------------------------------------------------------------
 
-    def _stages(self, tol: float, told: Callable[[int, float, float, float], bool] | None = None) -> float:
+    def _stages(self, tol: float, told: Callable[[int, float, float], bool] | None = None) -> float:
         """With a band that shrinks, until the violation is small, or no longer falls: the least, at which it stays."""
         least, best = np.inf, (self.a, self.f, self.b)
         settled, width, shrink, in_vain = best, 0.0, SHRINK, 0
@@ -165,8 +165,7 @@ class DeviceNewton:
                 settled, width, shrink = (self.a, self.f, self.b), self.width, SHRINK
                 violation = self._violation()
                 if told is not None:
-                    gap = self._gap(self.part, self._z(), self.a)
-                    self.stopped = told(self.n_iter, self._objective(), gap, violation)
+                    self.stopped = told(self.n_iter, self._objective(), violation)
                 in_vain = 0 if violation < least else in_vain + 1
                 if violation < least or violation <= tol:
                     least, best = violation, settled

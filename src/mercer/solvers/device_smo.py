@@ -299,22 +299,22 @@ class Run:
             self._told,
             self.dtype,
         )
+        self._record(self._found())
         found = newton.solve(self.a, target)
+        self.n_iter = newton.n_iter
         self.steps += newton.n_iter
-        if found is None:
-            return
-        self.a.copy_(found)
-        self._balance()
-        # Variables of one sample have the same value.
-        self.f.index_copy_(0, self.index, newton.f)
-        balanced = (self.a != found).nonzero()[:, 0]
-        change = (self.sign * (self.a - found))[balanced]
-        self.f += self.rows.product(self.index[balanced], change, self.dtype)
+        if found is not None:
+            self.a.copy_(found)
+            self._balance()
+            # Variables of one sample have the same value.
+            self.f.index_copy_(0, self.index, newton.f)
+            balanced = (self.a != found).nonzero()[:, 0]
+            change = (self.sign * (self.a - found))[balanced]
+            self.f += self.rows.product(self.index[balanced], change, self.dtype)
         self._look()
 
-    def _told(self, n_iter: int, objective: float, gap: float, violation: float) -> bool:
+    def _told(self, n_iter: int, objective: float, violation: float) -> bool:
         """Of a stage of Newton's method; whether to stop."""
-        self.samples.append((n_iter, -objective, gap, violation))
         if self.callback is not None and self.callback(Progress(n_iter, objective, violation, self.seconds)):
             self.stopped = True
         return self.stopped
