@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import platform
+import shlex
 import subprocess
 import sys
 import threading
@@ -276,7 +277,7 @@ def main() -> None:
         return
     began, shrink = time.perf_counter(), QUICKER if asked.quick else 1
     results: dict[str, Any] = {
-        "command": "python -m benchmarks.gpu" + (" --quick" if asked.quick else ""),
+        "command": shlex.join(["python", "-m", "benchmarks.gpu", *sys.argv[1:]]),
         "machine": {
             "python": platform.python_version(),
             "cores": len(os.sched_getaffinity(0)),
