@@ -62,7 +62,7 @@ def n_workers() -> int:
 
 
 def side_by_side_elsewhere(function: Callable[..., Any], tasks: Iterable[tuple]) -> list[Any]:
-    """function(*task) for every task on the workers of the joblib backend that the caller has chosen, in their order.
+    """What the function makes of every task, on the workers of the joblib backend that the caller has chosen, in order.
 
     A task has one thread where the backend does not say how many its processes may use.
     """

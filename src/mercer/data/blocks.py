@@ -197,7 +197,7 @@ class RowBlocks:
         return together[np.argsort(order)]
 
     def mapped(self, function: Callable[..., Any], *values: np.ndarray) -> Iterable[Any]:
-        """function(block, *its entries of values) of every block, in their order."""
+        """What the function makes of every block and its entries of the values, in their order."""
         for start, block in self:
             yield function(block, *(entries[start : start + block.shape[0]] for entries in values))
 

@@ -86,7 +86,7 @@ class DaskRows(RowBlocks):
     def each(
         self, function: Callable[..., Any], arguments: Arguments, rows: np.ndarray | None = None
     ) -> list[tuple[slice, Any]]:
-        """A task for every block in `places`, with its place: function(block, *arguments(number, place, own))."""
+        """A task for every block in `places`, with its place: the function of the block and its arguments."""
         return [
             (place, task(_on_block, function, self.parts[k], self.sizes[k], arguments(k, place, own)))
             for k, place, own in self.places(rows)

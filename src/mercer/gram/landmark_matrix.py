@@ -219,7 +219,7 @@ class LandmarkMatrix:
         return total
 
     def norms(self, triangle: np.ndarray) -> np.ndarray:
-        """|phi_i|^2 of all samples, for phi_i = triangle^-1 k_i."""
+        """Squared lengths of the features of all samples, phi_i = triangle^-1 k_i."""
         found = np.empty(self.shape[0])
         for place, block in self.blocks():
             found[place] = (_features(triangle, block) ** 2).sum(axis=0)
