@@ -247,7 +247,7 @@ def summary(results: Results) -> dict[str, Any] | None:
     return told | {"text": " ".join(sentences)} if told else None
 
 
-# LIBLINEAR would hold the features of a million samples twice, in 48 GB; those of 400 000 it just can.
+# LIBLINEAR has the features of a million samples twice, which are 48 GB; those of 400 000 are 19.
 TASKS = [
     ridge_task(200_000, 2000, their_ridge),
     ridge_task(1_000_000, 2000, their_ridge_in_single),
