@@ -13,7 +13,7 @@ from mercer.kernels import RBF
 from mercer.ridge import KernelRidge
 
 GROUP = "Dask"
-N, LANDMARKS, CHUNK = 400_000, 1000, 25_000
+N, LANDMARKS, CHUNK = 4_000_000, 1000, 250_000
 ALONE = "mercer, one process"
 
 
@@ -21,6 +21,7 @@ class Work(NamedTuple):
     """The samples, and where they are."""
 
     samples: Samples
+    machine: KernelRidge
     X: Any
     cluster: LocalCluster | None
 
@@ -28,30 +29,27 @@ class Work(NamedTuple):
 def on_workers_or_here(contender: str) -> Work:
     """Off the clock: workers are started, and have their blocks."""
     found = values(N, contender)
+    kernel = RBF(width(found.X))
+    machine = KernelRidge(kernel, alpha=1.0, approximation=LANDMARKS, tol=1e-6)
     if contender == ALONE:
-        return Work(found, found.X, None)
+        return Work(found, machine.set_params(n_threads=1), found.X, None)
     cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
     client = Client(cluster)
     X = dask.array.from_array(found.X, chunks=(CHUNK, found.X.shape[1])).persist()
     wait(X)
     some = X[: 2 * CHUNK]  # a fit on every worker first: they import the library
-    KernelRidge(RBF(width(found.X)), approximation=10).fit(some, found.y[: len(some)])
+    KernelRidge(kernel, approximation=10).fit(some, found.y[: len(some)])
     assert client.status == "running"
-    return Work(found, X, cluster)
-
-
-def fitted(work: Work, **parameters: Any) -> Any:
-    machine = KernelRidge(RBF(width(work.samples.X)), alpha=1.0, approximation=LANDMARKS, tol=1e-6, **parameters)
-    return machine.fit(work.X, work.samples.y)
+    return Work(found, machine, X, cluster)
 
 
 def on_two_workers(work: Work) -> Any:
-    return fitted(work)
+    return work.machine.fit(work.X, work.samples.y)
 
 
 def in_one_process(work: Work) -> Any:
     with threadpool_limits(1):
-        return fitted(work, n_threads=1)
+        return work.machine.fit(work.X, work.samples.y)
 
 
 def judged(work: Work, machine: Any) -> Quality:

@@ -1,8 +1,9 @@
 """How many threads a native call may use."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
 from numbers import Integral
@@ -12,7 +13,18 @@ from typing import Any
 import joblib
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["effective_n_threads", "limit_threads", "n_workers", "one_blas_thread", "side_by_side_elsewhere"]
+__all__ = [
+    "effective_n_threads",
+    "in_threads",
+    "limit_threads",
+    "n_workers",
+    "one_blas_thread",
+    "quiet_blas",
+    "side_by_side_elsewhere",
+]
+
+# Threads of BLAS go on spinning for about as long as one of them takes for the Cholesky factor of so many rows.
+QUIET_ROWS = 2048
 
 # What `limit_threads` has set for the code it encloses; each Python thread has a value of its own.
 _limit: ContextVar[int | None] = ContextVar("mercer_n_threads", default=None)
@@ -144,6 +156,32 @@ def one_blas_thread() -> _BlasLimit:
     ...     pass
     """
     return _blas_limit
+
+
+def quiet_blas(n_rows: int) -> AbstractContextManager[Any]:
+    """As `one_blas_thread`, in code whose matrices for BLAS have so many rows: where these are few."""
+    return one_blas_thread() if n_rows <= QUIET_ROWS else nullcontext()
+
+
+def in_threads(function: Callable[[Any], Any], pieces: Sequence[Any]) -> list[Any]:
+    """What the function makes of every piece, in their order: NumPy's products of matrices, on threads that end.
+
+    BLAS would share them among threads of its own, which go on spinning.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.threads import in_threads
+    >>> A = np.arange(6.0).reshape(2, 3)
+    >>> in_threads(lambda row: float(A[row] @ A[row]), [0, 1])
+    [5.0, 50.0]
+    """
+    n_threads = min(effective_n_threads(), len(pieces))
+    with one_blas_thread():
+        if n_threads <= 1:
+            return [function(piece) for piece in pieces]
+        with ThreadPoolExecutor(n_threads) as pool:
+            return list(pool.map(function, pieces))
 
 
 def _cores() -> int:

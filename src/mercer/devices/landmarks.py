@@ -54,6 +54,8 @@ class DeviceLandmarkMatrix(LandmarkMatrix):
     array([11., 22., 33.])
     """
 
+    native = False
+
     def __init__(self, kernel: Kernel, X: Any, Z: Any, place: Place):
         self.kernel, self.X, self.Z, self.place = kernel, X, Z, place
         self.single = False

@@ -8,8 +8,10 @@ from mercer.extras import require
 from mercer.gram.memory import memory_budget
 from mercer.threads import limit_threads, one_blas_thread
 
-__all__ = ["computed", "is_lazy", "kept", "room", "sent_once", "task", "task_memory"]
+__all__ = ["computed", "is_lazy", "kept", "room", "sent_once", "task", "task_memory", "together"]
 
+# Threads are to have as much to do as this times their share at most.
+EVEN = 1.1
 # The part of the workers' memory that samples, and kernel values that are stored, may take each.
 SHARE = 0.3
 # Vectors with an entry for every sample travel with the tasks: that is no mistake to be warned of.
@@ -49,6 +51,30 @@ def kept(tasks: Sequence[Any]) -> list[Any]:
     dask = require("dask", "A machine on Dask collections")
     with dask.config.set(CONFIGURATION):
         return list(dask.persist(*tasks))
+
+
+def together(parts: Sequence[Any], sizes: Sequence[int]) -> list[list[int]]:
+    """Numbers of parts that are kept, of so many rows each, in one group for every thread that has them at hand.
+
+    One by one where that would leave some threads without work: whoever has time takes the next.
+    """
+    one_by_one, client = [[k] for k in range(len(parts))], _client()
+    if client is None:
+        return one_by_one
+    from distributed import futures_of
+
+    held: dict[str, list[int]] = {}
+    holders = client.who_has(futures_of(list(parts)))
+    for k, part in enumerate(parts):
+        held.setdefault(min(holders.get(part.key, ()), default=""), []).append(k)
+    threads = client.nthreads()
+    groups = [
+        numbers[t :: threads.get(worker, 1)] for worker, numbers in held.items() for t in range(threads.get(worker, 1))
+    ]
+    most = max(sum(sizes[k] for k in group) for group in groups)
+    if "" in held or most * sum(threads.values()) > EVEN * sum(sizes):
+        return one_by_one
+    return [group for group in groups if group]
 
 
 def room(memory: float | str = "auto") -> float:

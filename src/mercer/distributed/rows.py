@@ -1,6 +1,7 @@
 """Rows of Dask arrays and data frames: blocks that stay on the workers."""
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from scipy.sparse import csr_array, issparse, vstack
 
 from mercer.data import RowBlocks
 from mercer.data.blocks import checked, measures
-from mercer.distributed.engine import computed, is_lazy, kept, room, task
+from mercer.distributed.engine import computed, is_lazy, kept, room, task, together
 from mercer.extras import require
 
 __all__ = ["DaskRows", "in_memory", "is_frame"]
@@ -68,6 +69,7 @@ class DaskRows(RowBlocks):
             raise ValueError(f"Found array with 0 sample(s) (shape={seen[0][:2]}) while a minimum of 1 is required.")
         self._lay_out([seen[k] for k in used])
         self.parts, self.sizes = [parts[k] for k in used], [seen[k][0] for k in used]
+        self._groups = together(self.parts, self.sizes)
         self._stream, self._blocks = None, self.parts
 
     def places(self, rows: np.ndarray | None = None) -> Iterator[tuple[int, slice, np.ndarray | None]]:
@@ -95,9 +97,21 @@ class DaskRows(RowBlocks):
     def found(
         self, function: Callable[..., Any], arguments: Arguments, rows: np.ndarray | None = None
     ) -> list[tuple[slice, Any]]:
-        """What the tasks of `each` return."""
-        tasks = self.each(function, arguments, rows)
-        return list(zip([place for place, _ in tasks], computed([made for _, made in tasks]), strict=True))
+        """What the tasks of `each` would return; blocks that are at hand together are one task."""
+        places = {k: (place, own) for k, place, own in self.places(rows)}
+        groups = [some for group in self._groups if (some := [k for k in group if k in places])]
+        tasks = [
+            task(
+                _on_blocks,
+                function,
+                [self.sizes[k] for k in group],
+                [arguments(k, *places[k]) for k in group],
+                *[self.parts[k] for k in group],
+            )
+            for group in groups
+        ]
+        made = dict(zip(chain.from_iterable(groups), chain.from_iterable(computed(tasks)), strict=True))
+        return [(place, made[k]) for k, (place, _) in places.items()]
 
     def mapped(self, function, *values):
         found = self.found(function, lambda k, place, own: tuple(entries[place] for entries in values))
@@ -151,6 +165,10 @@ def _on_block(function: Callable[..., Any], block: Any, size: int, arguments: tu
             f"blocks must be the same ones in every pass, one had {size} rows and now has {block.shape[0]}."
         )
     return function(block, *arguments)
+
+
+def _on_blocks(function: Callable[..., Any], sizes: list[int], arguments: list[tuple], *blocks: Any) -> list[Any]:
+    return [_on_block(function, *given) for given in zip(blocks, sizes, arguments, strict=True)]
 
 
 def _taken(block: Any, own: np.ndarray) -> Any:

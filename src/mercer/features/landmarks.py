@@ -16,6 +16,7 @@ from mercer.gram.leverage import approximate_leverage, drawn_without_replacement
 from mercer.gram.low_rank import spanning
 from mercer.kernels.samples import n_samples, row_blocks, to_numpy
 from mercer.parameters import Choice, Number
+from mercer.threads import quiet_blas
 
 __all__ = ["Nystroem"]
 
@@ -178,6 +179,10 @@ class Nystroem(Approximation):
             )
 
     def _fit(self, X: Any, weight: np.ndarray) -> None:
+        with quiet_blas(self.n_components):
+            self._choose(X, weight)
+
+    def _choose(self, X: Any, weight: np.ndarray) -> None:
         rng = check_random_state(self.random_state)
         gram = self._make_gram(X, weight)
         unexplained = None

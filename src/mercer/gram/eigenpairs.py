@@ -283,8 +283,8 @@ class Spread:
 
     def product(self, V: np.ndarray) -> np.ndarray:
         """A @ V for columns V, in one pass over the samples."""
-        values, product = self.gram.both(np.ascontiguousarray(V), self.weight)
-        return product - np.outer(self.sums, self.weight @ values / self.total)
+        product = self.gram.moments_times(np.ascontiguousarray(V), self.weight)
+        return product - np.outer(self.sums, self.sums @ V / self.total)
 
     def matrix(self) -> np.ndarray:
         """A itself."""

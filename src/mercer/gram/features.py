@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar
 
 import numpy as np
@@ -55,6 +56,10 @@ class FeatureGram(Gram):
         pulled = (scale if values.ndim == 1 else scale[:, np.newaxis]) * values
         return values, self.sums(pulled if shift is None else pulled + shift)
 
+    def moments_times(self, w: np.ndarray, c: np.ndarray) -> np.ndarray:
+        """Phi' (c * (Phi w)), the `moments` of all samples times w, for w of shape (m,) or (m, k); in one pass."""
+        return self.both(w, c)[1]
+
     def newton_moments(self, c: np.ndarray, rows: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Second and first moments as `newton_step` takes them, in coordinates in which they are quickly made."""
         return self.moments(c, rows), self.sums(c, rows)
@@ -89,6 +94,10 @@ class FeatureGram(Gram):
     def among(self, rows: np.ndarray) -> Gram | None:
         """The kernel matrix of some samples as it is without features, where it is cheap to compute."""
         return None
+
+    def quiet_blas(self) -> AbstractContextManager[Any]:
+        """How many threads BLAS is to have in code that goes over the samples again and again."""
+        return nullcontext()
 
     def dot(self, v: np.ndarray) -> np.ndarray:
         """K @ v in float64."""

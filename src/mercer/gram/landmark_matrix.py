@@ -5,7 +5,7 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from scipy.linalg import blas, solve_triangular
+from scipy.linalg import solve_triangular
 
 from mercer import _native
 from mercer.data import RowBlocks
@@ -13,14 +13,14 @@ from mercer.gram.memory import memory_budget
 from mercer.gram.sources import Gram, VectorGram
 from mercer.kernels.base import Kernel
 from mercer.kernels.samples import in_full, n_samples, native_samples, row_blocks, take
-from mercer.threads import effective_n_threads
+from mercer.threads import effective_n_threads, in_threads
 
 __all__ = ["LandmarkMatrix", "add_lower_moments"]
 
 # Values of native kernels on more features than this take longer to compute than to read.
 CHEAP_FEATURES = 64
-# Rows whose kernel values are held at once for second moments.
-MOMENT_ROWS = 2048
+# Rows whose kernel values are held at once for second moments, and columns of these that one thread makes at once.
+MOMENT_ROWS, MOMENT_COLUMNS = 2048, 128
 
 
 class LandmarkMatrix:
@@ -103,7 +103,7 @@ class LandmarkMatrix:
         """K v for v of shape (m,) or (m, k), at some samples, None: at all."""
         V = np.ascontiguousarray(_columns(v))
         values = np.empty((self._size(rows), V.shape[1]))
-        if self._native:
+        if self.native:
             for place, X, Z in self.pieces(rows):
                 values[place] = self._native_dot(X, Z, V)
         else:
@@ -115,7 +115,7 @@ class LandmarkMatrix:
         """K' c for c of shape (n,) or (n, k), one entry for each of some samples, None: of all."""
         C = np.ascontiguousarray(_columns(c))
         total = np.zeros((self.shape[1], C.shape[1]))
-        if self._native:
+        if self.native:
             for place, X, Z in self.pieces(rows):
                 total += self._native_dot(Z, X, C[place])
         else:
@@ -149,8 +149,12 @@ class LandmarkMatrix:
                 total += block.T @ (scale[place, np.newaxis] * found + shift[place])
         return values[_like(v)], total[_like(v)]
 
+    def there_and_back(self, v: np.ndarray, scale: np.ndarray | float) -> np.ndarray:
+        """K' (scale * (K v)) for v of shape (m,) or (m, k), in one pass over all samples; a scale for each, or all."""
+        return self.both(v, np.broadcast_to(scale, self.shape[:1]))[1]
+
     @property
-    def _native(self) -> bool:
+    def native(self) -> bool:
         """Whether products are made natively, of values that are stored nowhere."""
         return self._spec is not None and self._stored is None
 
@@ -249,11 +253,15 @@ class LandmarkMatrix:
 
 def add_lower_moments(total: np.ndarray, block: np.ndarray, c: np.ndarray) -> np.ndarray:
     """The lower triangle `total` and that of the sum of c_i b_i b_i' over the rows of a block; in place."""
-    for sign in (1.0, -1.0):
-        some = np.flatnonzero(sign * c > 0)
-        if len(some):
-            scaled = np.sqrt(np.abs(c[some]))[:, np.newaxis] * block[some]
-            total = blas.dsyrk(sign, scaled.T, beta=1.0, c=total, lower=1, overwrite_c=1)
+    scaled = c[:, np.newaxis] * block
+
+    def add(columns: slice) -> None:
+        product = scaled[:, columns].T @ block[:, columns.start :]
+        size = len(product)
+        product[:, :size] = np.triu(product[:, :size])
+        total.T[columns, columns.start :] += product  # rows of the transpose, as a matrix in the order of Fortran is
+
+    in_threads(add, list(row_blocks(len(total), 1, MOMENT_COLUMNS)))  # the first are the longest
     return total
 
 

@@ -1,6 +1,7 @@
 """Kernel matrices that some landmarks span."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from copy import copy
 from functools import cached_property, partial
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ from mercer.gram.features import FeatureGram
 from mercer.gram.landmark_matrix import LandmarkMatrix
 from mercer.kernels.base import Kernel
 from mercer.kernels.samples import in_full, row_blocks, take
+from mercer.threads import quiet_blas
 
 __all__ = ["LandmarkGram"]
 
@@ -152,7 +154,8 @@ class LandmarkGram(FeatureGram):
         matrix_of: Callable[..., LandmarkMatrix] = LandmarkMatrix,
     ):
         square = np.asarray(kernel(in_full(Z)), dtype=np.float64)
-        self.kernel, (self.kept, self.triangle) = kernel, independent(square)
+        with quiet_blas(len(square)):
+            self.kernel, (self.kept, self.triangle) = kernel, independent(square)
         self.Z = take(Z, self.kept)
         self.numbers = np.full(len(self.kept), -1) if numbers is None else np.asarray(numbers)[self.kept]
         self.matrix = matrix_of(kernel, X, self.Z, memory)
@@ -188,12 +191,18 @@ class LandmarkGram(FeatureGram):
         other.matrix, other.dtype = matrix, np.dtype(np.float32)
         return other
 
+    def quiet_blas(self):
+        return quiet_blas(self.n_weights) if self.matrix.native else nullcontext()
+
     def among(self, rows):
         return self.matrix.among(rows)
 
     def both(self, w, scale=None, shift=None):
         values, sums = self.matrix.both(self.coefficients(w), scale, shift)
         return values, self.onto(sums)
+
+    def moments_times(self, w, c):
+        return self.onto(self.matrix.there_and_back(self.coefficients(w), c))
 
     def moments(self, c, rows=None):
         lower = self.matrix.lower_moments(c, rows)

@@ -10,13 +10,17 @@ from sklearn.utils import check_random_state
 from mercer.errors import IndefiniteError
 from mercer.gram.checks import as_matrix, as_weights
 from mercer.gram.sources import Gram, MatrixGram
+from mercer.kernels.samples import row_blocks
 from mercer.parameters import Choice, Number
+from mercer.threads import in_threads
 
 __all__ = ["LowRank", "low_rank", "partial_cholesky"]
 
 PIVOTS = Choice("random", "greedy", "uniform")
 # Pivots that are proposed at once: their columns come from one product of matrices.
 BLOCK = 128
+# Samples whose entries of new columns one thread makes at once.
+SAMPLES_AT_ONCE = 512
 # A residual of so many units in the last place of the largest diagonal entry is rounding.
 ROUNDING = 16
 
@@ -189,7 +193,12 @@ class PartialFactor:
         Gives the sums of squares of the new columns, one for each sample.
         """
         k, known = self.size, self.columns[: self.size]
-        rows = self.gram.rows(new) - known[:, new].T @ known
+        rows, of_new = np.array(self.gram.rows(new), dtype=np.float64), known[:, new].T
+
+        def without_known(samples: slice) -> None:
+            rows[:, samples] -= of_new @ known[:, samples]
+
+        in_threads(without_known, list(row_blocks(self.gram.n, 1, SAMPLES_AT_ONCE)))
         rows = solve_triangular(triangle, rows, lower=True, check_finite=False)
         # Of the pivots nothing is left, and above the diagonal of the triangle there is nothing.
         rows[:, new], rows[:, self.pivots] = triangle.T, 0.0

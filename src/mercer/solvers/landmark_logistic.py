@@ -85,8 +85,15 @@ def solve_landmark_logistic(
        self-concordant losses, NeurIPS 2019.
     """
     check_scale(problem)
-    rng, began = check_random_state(random_state), time.perf_counter()
-    seed = int(rng.randint(2**31))
+    with problem.gram.quiet_blas():  # type: ignore[attr-defined]
+        return _solved(problem, tol, max_iter, check_random_state(random_state), bookmark)
+
+
+def _solved(
+    problem: LogisticProblem, tol: float, max_iter: int, rng: Any, bookmark: Bookmark | None
+) -> LandmarkLogistic:
+    """Over some samples first, where there are many."""
+    began, seed = time.perf_counter(), int(rng.randint(2**31))
     gram: FeatureGram = problem.gram  # type: ignore[assignment]
     kept = None if bookmark is None else bookmark.state
     if kept is not None:
@@ -272,9 +279,9 @@ class _Run:
 
         def times(V: np.ndarray) -> np.ndarray:
             self.n_passes += 1
-            values, product = self.working.both(V, d)
+            product = self.working.moments_times(V, d)
             if centre is not None and total > 0:
-                product -= centre * (d @ values / total)
+                product -= centre * (centre.T @ V / total)
             return V + product
 
         return times

@@ -93,8 +93,10 @@ def solve_landmark_ridge(
     ----------
     .. [1] A. Rudi, L. Carratino, L. Rosasco, FALKON: an optimal large scale kernel method, NIPS 2017.
     """
-    run = _Run(gram, Y, weight, alpha, bias, tol, MAX_ITER if max_iter is None else max_iter, callback, bookmark)
-    return run.solution(check_random_state(random_state))
+    most = MAX_ITER if max_iter is None else max_iter
+    with gram.quiet_blas():
+        run = _Run(gram, Y, weight, alpha, bias, tol, most, callback, bookmark)
+        return run.solution(check_random_state(random_state))
 
 
 class _Point(NamedTuple):
@@ -214,9 +216,9 @@ class _Run:
 
     def _times(self, v: np.ndarray) -> np.ndarray:
         """The matrix of the normal equations times v, shape (m, k)."""
-        values, product = self.working.both(v, self.weight)
+        product = self.working.moments_times(v, self.weight)
         if self.centre is not None:
-            product -= self.centre * (self.weight @ values / self.total)
+            product -= self.centre * (self.centre.T @ v / self.total)
         return product + self.alpha * v
 
     def _conjugate_gradients(

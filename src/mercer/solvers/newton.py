@@ -21,7 +21,7 @@ __all__ = ["ProximalNewton"]
 STEPS = 1000
 CONJUGATE_STEPS = 200
 # The band of undecided samples shrinks by the first factor, by the second when it holds few samples for every weight.
-SHRINK, SHRINK_FEW, FEW_PER_WEIGHT = 0.2, 0.7, 4.0
+SHRINK, SHRINK_FEW, FEW_PER_WEIGHT = 0.2, 0.4, 4.0
 # A stage ends when what Newton's method has left over is this part of what the smoothing costs, or after so many steps.
 # Where nothing is smoothed, it is the last part of the dual objective.
 LEFT_OVER, STEPS_PER_STAGE = 0.1, 50

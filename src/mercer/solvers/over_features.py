@@ -114,7 +114,7 @@ class RunningSolver(FeatureSolver):
     def solve_on(self, problem, start, callback, bookmark):
         """As `solve`, from where the bookmark is, and keeping there how far it is."""
         self.check(problem)
-        with limit_threads(self.n_threads):
+        with limit_threads(self.n_threads), problem.gram.quiet_blas():
             result = self._run(problem, start, callback, bookmark).result()
         flat = result.status == "solved" and is_flat(problem, result)
         return replace(result, status="degenerate") if flat else result
