@@ -38,7 +38,7 @@ from mercer.kernels import (
 from mercer.kernels.base import Kernel
 from mercer.kernels.samples import row_blocks
 from mercer.kernels.vectors import bandwidth
-from mercer.threads import effective_n_threads, limit_threads, one_blas_thread
+from mercer.threads import effective_n_threads, in_threads, limit_threads, one_blas_thread, quiet_blas
 
 X, Y = np.split(np.random.default_rng(0).normal(size=(19, 3)), [12])
 
@@ -634,6 +634,29 @@ def test_blas_has_one_thread_until_the_last_caller_leaves():
         with pytest.raises(ZeroDivisionError), one_blas_thread():
             1 / 0  # noqa: B018
         assert n_threads() == {2}
+
+
+def test_blas_is_quiet_where_matrices_are_small():
+    libraries = ThreadpoolController().select(user_api="blas")
+    with libraries.limit(limits=2):
+        for n_rows, expected in ((2048, {1}), (2049, {2})):
+            with quiet_blas(n_rows):
+                assert {library["num_threads"] for library in libraries.info()} == expected
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_pieces_are_done_in_threads(n_threads):
+    """In their order, with BLAS on one thread, and with the error of any of them."""
+    libraries = ThreadpoolController().select(user_api="blas")
+
+    def piece(k):
+        return k, {library["num_threads"] for library in libraries.info()}
+
+    with limit_threads(n_threads):
+        assert in_threads(piece, range(7)) == [(k, {1}) for k in range(7)]
+        assert in_threads(piece, []) == []
+        with pytest.raises(ZeroDivisionError):
+            in_threads(lambda k: 1 / (k - 5), range(7))
 
 
 def test_limits_of_threads_nest():

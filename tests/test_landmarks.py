@@ -104,6 +104,8 @@ def test_sums_over_samples(place):
     values, sums = gram.both(w, c, 2 * c)
     close(values, F @ w)
     close(sums, F.T @ (c * (F @ w) + 2 * c))
+    close(gram.moments_times(w, c), F.T @ (c * (F @ w)))
+    close(gram.moments_times(np.column_stack([w, -w]), c)[:, 1], -F.T @ (c * (F @ w)))
     values, sums = gram.both(np.column_stack([w, 2 * w]))
     close(sums, np.column_stack([F.T @ (F @ w), 2 * F.T @ (F @ w)]))
     close(gram.exact_diag(), kernel.diag(plain))

@@ -158,6 +158,8 @@ def test_products_are_those_of_one_machine(matrices):
             same(found, wanted)
         values, back = one.both(v[:, 0])
         assert_allclose(back, K.T @ values, rtol=10 * single, atol=1000 * single)
+        for scale in (c, np.full(len(c), 0.3)):
+            same(one.there_and_back(v, scale), other.both(v, scale)[1])
     for rows, part in ((None, slice(None)), (some, some)):
         moments = far.lower_moments(c[part], rows)
         assert_allclose(np.tril(moments), np.tril((K[part].T * c[part]) @ K[part]), rtol=1e-10, atol=1e-10)
@@ -213,3 +215,28 @@ def test_products_on_workers(client):
         assert_array_equal(found, wanted)
     assert_array_equal(far.in_single().forward(v), near.in_single().forward(v))
     assert_array_equal(rows[np.array([499, 0])], X[[499, 0]])
+
+
+def test_blocks_that_a_worker_has_at_hand_are_one_task(client):
+    """Where that leaves no worker without work, and to the last bit as one by one."""
+    X, kernel = vectors(), RBF(gamma=0.3)
+    workers = sorted(client.nthreads())
+    some = np.array([3, 140, 141, 370])
+    v = np.random.default_rng(0).normal(size=(30, 2))
+    wanted = LandmarkMatrix(kernel, in_blocks(X), X[:30])
+    for places, together in (((0, 1, 0, 1), False), ((0, 1, 1, 0), True)):  # 330 and 170 rows, 230 and 270
+        parts = [X[start:stop] for start, stop in pairwise(STARTS)]
+        held = [client.scatter(part, workers=workers[at]) for part, at in zip(parts, places, strict=True)]
+        made = [array.from_delayed(one, part.shape, float) for one, part in zip(held, parts, strict=True)]
+        rows = DaskRows(array.concatenate(made))
+        groups = sorted(map(sorted, rows._groups))
+        assert groups == ([[0, 3], [1, 2]] if together else [[0], [1], [2], [3]])
+        far = DaskLandmarkMatrix(kernel, rows, X[:30])
+        assert_array_equal(far.forward(v, some), wanted.forward(v, some))
+        for found, expected in zip(far.both(v), wanted.both(v), strict=True):
+            assert_array_equal(found, expected)
+
+
+def test_without_workers_blocks_are_taken_one_by_one(monkeypatch):
+    monkeypatch.setattr(engine_module, "_client", lambda: None)
+    assert engine_module.together([None, None], [5, 5]) == [[0], [1]]
