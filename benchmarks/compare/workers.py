@@ -33,7 +33,7 @@ def on_workers_or_here(contender: str) -> Work:
     machine = KernelRidge(kernel, alpha=1.0, approximation=LANDMARKS, tol=1e-6)
     if contender == ALONE:
         return Work(found, machine.set_params(n_threads=1), found.X, None)
-    cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
+    cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0")
     client = Client(cluster)
     X = dask.array.from_array(found.X, chunks=(CHUNK, found.X.shape[1])).persist()
     wait(X)

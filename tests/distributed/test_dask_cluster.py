@@ -21,9 +21,13 @@ from mercer.distributed import DaskLandmarkMatrix, DaskRows  # noqa: E402
 
 def block(k, rows, d, deadly=""):
     """The same samples every time, made where they are needed; the worker dies of it if there is a deadly file."""
-    if deadly and Path(deadly).exists():
-        Path(deadly).unlink()
-        os.kill(os.getpid(), signal.SIGKILL)
+    if deadly:
+        try:
+            Path(deadly).unlink()  # one worker alone succeeds
+        except FileNotFoundError:
+            pass
+        else:
+            os.kill(os.getpid(), signal.SIGKILL)
     return np.tile(np.random.default_rng(k).random((rows // 100, d)), (100, 1))
 
 

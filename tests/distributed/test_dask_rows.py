@@ -1,6 +1,6 @@
 """Rows of Dask collections: what is checked, what stays where, and products that are those of one machine."""
 
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 import pytest
@@ -217,24 +217,54 @@ def test_products_on_workers(client):
     assert_array_equal(rows[np.array([499, 0])], X[[499, 0]])
 
 
-def test_blocks_that_a_worker_has_at_hand_are_one_task(client):
-    """Where that leaves no worker without work, and to the last bit as one by one."""
+def test_blocks_in_one_task_give_the_same_bits(client):
     X, kernel = vectors(), RBF(gamma=0.3)
-    workers = sorted(client.nthreads())
-    some = np.array([3, 140, 141, 370])
-    v = np.random.default_rng(0).normal(size=(30, 2))
-    wanted = LandmarkMatrix(kernel, in_blocks(X), X[:30])
-    for places, together in (((0, 1, 0, 1), False), ((0, 1, 1, 0), True)):  # 330 and 170 rows, 230 and 270
-        parts = [X[start:stop] for start, stop in pairwise(STARTS)]
-        held = [client.scatter(part, workers=workers[at]) for part, at in zip(parts, places, strict=True)]
-        made = [array.from_delayed(one, part.shape, float) for one, part in zip(held, parts, strict=True)]
-        rows = DaskRows(array.concatenate(made))
-        groups = sorted(map(sorted, rows._groups))
-        assert groups == ([[0, 3], [1, 2]] if together else [[0], [1], [2], [3]])
-        far = DaskLandmarkMatrix(kernel, rows, X[:30])
-        assert_array_equal(far.forward(v, some), wanted.forward(v, some))
-        for found, expected in zip(far.both(v), wanted.both(v), strict=True):
-            assert_array_equal(found, expected)
+    rows = DaskRows(array.from_array(X, chunks=(SIZES, 4)))
+    assert sorted(chain.from_iterable(rows._groups)) == [0, 1, 2, 3]
+    rows._groups = [[1, 2], [0, 3]]
+    far, near = DaskLandmarkMatrix(kernel, rows, X[:30]), LandmarkMatrix(kernel, in_blocks(X), X[:30])
+    v, some = np.random.default_rng(0).normal(size=(30, 2)), np.array([3, 140, 141, 450])
+    assert_array_equal(far.forward(v, some), near.forward(v, some))
+    for found, expected in zip(far.both(v), near.both(v), strict=True):
+        assert_array_equal(found, expected)
+
+
+class Block:
+    def __init__(self, key):
+        self.key = key
+
+
+class FakeClient:
+    def __init__(self, holders, threads):
+        self.holders, self.threads = holders, threads
+
+    def who_has(self, futures):
+        return self.holders
+
+    def nthreads(self):
+        return self.threads
+
+
+ALONE = [[0], [1], [2], [3]]
+
+
+@pytest.mark.parametrize(
+    ("holders", "threads", "groups"),
+    [
+        ("abba", {"a": 1, "b": 1}, [[0, 3], [1, 2]]),
+        ("abab", {"a": 1, "b": 1}, ALONE),  # 330 and 170 rows
+        ("aaaa", {"a": 1, "b": 1}, ALONE),  # b would have nothing to do
+        ("aaaa", {"a": 1}, [[0, 1, 2, 3]]),
+        ("aaaa", {"a": 2}, [[0, 2], [1, 3]]),
+        ("abb?", {"a": 1, "b": 1}, ALONE),  # lost already
+        ("abba", {"b": 1}, ALONE),
+    ],
+)
+def test_blocks_at_hand_are_one_task_where_that_leaves_no_thread_without_work(monkeypatch, holders, threads, groups):
+    known = {str(k): (worker,) for k, worker in enumerate(holders) if worker != "?"}
+    monkeypatch.setattr(engine_module, "_client", lambda: FakeClient(known, threads))
+    sizes = (130, 70, 200, 100) if groups != [[0, 2], [1, 3]] else (100, 100, 100, 100)
+    assert engine_module.together([Block(str(k)) for k in range(4)], sizes) == groups
 
 
 def test_without_workers_blocks_are_taken_one_by_one(monkeypatch):

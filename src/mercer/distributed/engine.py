@@ -68,13 +68,11 @@ def together(parts: Sequence[Any], sizes: Sequence[int]) -> list[list[int]]:
     for k, part in enumerate(parts):
         held.setdefault(min(holders.get(part.key, ()), default=""), []).append(k)
     threads = client.nthreads()
-    groups = [
-        numbers[t :: threads.get(worker, 1)] for worker, numbers in held.items() for t in range(threads.get(worker, 1))
-    ]
-    most = max(sum(sizes[k] for k in group) for group in groups)
-    if "" in held or most * sum(threads.values()) > EVEN * sum(sizes):
+    if not held.keys() <= threads.keys():  # lost already
         return one_by_one
-    return [group for group in groups if group]
+    groups = [numbers[t :: threads[worker]] for worker, numbers in held.items() for t in range(threads[worker])]
+    most = max(sum(sizes[k] for k in group) for group in groups)
+    return [group for group in groups if group] if most * sum(threads.values()) <= EVEN * sum(sizes) else one_by_one
 
 
 def room(memory: float | str = "auto") -> float:
